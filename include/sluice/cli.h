@@ -20,6 +20,7 @@ struct cli_option {
     const char *argument; /* "FILE"; NULL: the option takes no value */
     const char *setting;  /* the setting that the option sets, or NULL */
     const char *value;    /* what the option sets `setting` to if it takes no value */
+    const char *group;    /* options of one group exclude each other; NULL: none */
     const char *help;
 };
 
@@ -61,6 +62,7 @@ void cli_error(const struct command *command, const char *format, ...) __attribu
 /*
  * Parses the options of argv by command->options. Options that name a setting are added to `settings` (unless NULL);
  * for all other options it calls `handle`, which returns 0 or an exit code. Options may stand between arguments.
+ * An empty value is an error, and so are two options that exclude each other or set one setting to different values.
  * Returns -1 with the index of the first argument in *first, or an exit code after printing an error or the help.
  */
 struct cli_settings;

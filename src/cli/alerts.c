@@ -57,11 +57,13 @@ static const struct cli_option options[] = {
       .help = "print at most the last NUMBER alerts that are selected (0 to 1000000; default 20)" },
     { .id = OPTION_FILE,
       .name = "file",
+      .group = "source",
       .argument = "FILE",
       .help = "read this event file (default: that of the configuration)" },
     { .id = OPTION_LIVE,
       .letter = 'l',
       .name = "live",
+      .group = "source",
       .help = "read the last 1024 alerts from the memory of the running daemon (default if eve.enabled is no, or "
               "eve.filetype is no regular file)" },
     { .id = OPTION_SID, .name = "sid", .argument = "RULE", .help = "only alerts of this rule: SID, or GID:SID" },
@@ -479,10 +481,6 @@ static int run_alerts(int argc, char **argv)
     if (code)
         return code;
     code = cli_parse_without_arguments(&command_alerts, argc, argv, handle_option, &arguments, &query->input.settings);
-    if (code < 0 && arguments.live && arguments.file) {
-        cli_error(&command_alerts, "--live and --file exclude each other");
-        code = EXIT_USAGE;
-    }
     if (code < 0 && arguments.live)
         code = print_live(&arguments);
     else if (code < 0 && arguments.file)

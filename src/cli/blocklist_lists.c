@@ -142,7 +142,7 @@ static int read_networks(const char *folder, struct block_entries *out)
         if (out->at[i].until == 0 || out->at[i].until > now)
             out->at[kept++] = out->at[i];
     out->count = kept;
-    return err ? fail("cannot read %s; nothing was changed", path) : EXIT_OK;
+    return err ? EXIT_FAILED : EXIT_OK; /* the error has been printed */
 }
 
 int lists_read_networks(const struct config *config, struct block_entries *out)
@@ -285,7 +285,7 @@ int lists_import(const struct config *config, const char *path, const char *name
     cli_print_brief(diag);
     diag_free(diag);
     if (err)
-        code = fail("cannot import %s; nothing was changed", path);
+        code = EXIT_FAILED; /* the error has been printed */
     else if (entries.count == 0)
         code = fail("%s has no address or network; nothing was changed", path);
     else

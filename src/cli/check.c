@@ -8,12 +8,15 @@
  */
 #include "cli_priv.h"
 
+#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "sluice/block_lists.h"
 #include "sluice/clock.h"
 #include "sluice/detect.h"
 #include "sluice/daemon.h"
+#include "sluice/geoip.h"
 #include "sluice/load_progress.h"
 #include "sluice/setup.h"
 
@@ -62,9 +65,11 @@ static const struct cli_option options[] = {
       .help = "print at most N diagnostics (0 to 100000; default 100); the summary counts all" },
     { .id = OPTION_COMPILE,
       .name = "compile",
+      .group = "compile",
       .help = "compile the rules that were loaded, even if others have mistakes" },
     { .id = OPTION_NO_COMPILE,
       .name = "no-compile",
+      .group = "compile",
       .help = "do not compile the rules; by default they are compiled if there is no mistake" },
     { .id = OPTION_PRINT, .name = "print-config", .help = "print the effective configuration as YAML" },
     { .id = OPTION_QUIET, .name = "quiet", .help = "print the diagnostics only, no summary" },
@@ -285,6 +290,25 @@ static int load_rules(const struct arguments *arguments, struct result *result)
     return 0;
 }
 
+/* Checks the files that no rule needs, and which the daemon reads after its start. */
+static void check_other_files(const struct result *result)
+{
+    struct block_lists_options lists;
+    struct geoip *geoip = NULL;
+    char folder[PATH_MAX], error[512] = "";
+
+    setup_block_lists(&lists, result->config, folder);
+    for (const char *const *file = lists.files; file && *file; file++) {
+        struct block_entries entries = { .count = 0 };
+
+        block_file_read(&entries, *file, result->diag);
+        block_entries_clear(&entries);
+    }
+    if (lists.geoip_database && geoip_open(&geoip, lists.geoip_database, error, sizeof(error)))
+        diag_error(result->diag, config_position(result->config, "geoip-database"), "%s", error);
+    geoip_close(geoip);
+}
+
 /* Compiles result->rules, depending on arguments->compile, and reports mistakes that only the compilation finds. On
  * success it has consumed the list, and result->rules is NULL. */
 static void compile(const struct arguments *arguments, struct result *result)
@@ -322,8 +346,10 @@ static int check_configuration(const struct arguments *arguments)
         goto free_diag;
     load_progress_start(&progress, result.diag);
     code = load_rules(arguments, &result);
-    if (!code)
+    if (!code) {
+        check_other_files(&result);
         compile(arguments, &result);
+    }
     load_progress_stop(&progress);
     if (code)
         goto free_config;

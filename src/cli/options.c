@@ -90,11 +90,31 @@ static bool is_whole_name(const struct option *option, char **argv)
     return length == strlen(option->name) + 2 && memcmp(written + 2, option->name, length - 2) == 0;
 }
 
+/* Returns the option among those given that contradicts `row`, which has the value `value`; NULL: none. `given` has the
+ * value of each row that was given. */
+static const struct cli_option *find_contradiction(const struct cli_option *options, const struct tables *tables,
+                                                   const char *const *given, const struct cli_option *row,
+                                                   const char *value)
+{
+    for (size_t i = 0; i < tables->count; i++) {
+        const struct cli_option *other = &options[i];
+
+        if (other == row || !given[i])
+            continue;
+        if (row->setting && other->setting && strcmp(row->setting, other->setting) == 0 && strcmp(given[i], value) != 0)
+            return other;
+        if (row->group && other->group && strcmp(row->group, other->group) == 0)
+            return other;
+    }
+    return NULL;
+}
+
 int cli_parse(const struct command *command, int argc, char **argv,
               int (*handle)(void *user, const struct cli_option *option, const char *value), void *user,
               struct cli_settings *settings, int *first)
 {
     struct tables tables = { .count = 0 };
+    const char *given[MAX_OPTIONS] = { NULL };
     int value, err, index = -1;
 
     make_tables(&tables, command->options);
@@ -113,15 +133,24 @@ int cli_parse(const struct command *command, int argc, char **argv,
 
         const struct cli_option *row = find_row(command->options, &tables, value == ':' ? optopt : value);
 
-        if (value == ':') {
+        if (value == ':' || (row->argument && !*optarg)) {
             cli_error(command, "option '--%s' needs a value: %s", row ? row->name : "?", row ? row->argument : "?");
             return EXIT_USAGE;
         }
+
+        const char *text = row->argument ? optarg : row->value ? row->value : "";
+        const struct cli_option *other = find_contradiction(command->options, &tables, given, row, text);
+
+        if (other) {
+            cli_error(command, "options '--%s' and '--%s' exclude each other", other->name, row->name);
+            return EXIT_USAGE;
+        }
+        given[row - command->options] = text;
         if (!row->setting) {
             err = handle(user, row, optarg);
             if (err)
                 return err;
-        } else if (settings && cli_settings_add(settings, row, row->setting, row->argument ? optarg : row->value)) {
+        } else if (settings && cli_settings_add(settings, row, row->setting, text)) {
             cli_error(command, "out of memory");
             return EXIT_FAILED;
         }

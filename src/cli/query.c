@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sluice/daemon.h"
 #include "table.h"
@@ -45,10 +46,20 @@ void query_begin(struct query *query, const char *command)
 
 int query_socket_path(const struct query *query, char path[QUERY_PATH_SIZE])
 {
-    /* mistakes in the configuration are not printed: the daemon has reported them at its start */
     struct diag *diag = diag_new();
     struct config *config = NULL;
     int code = diag ? cli_load_config(&query->input, CONFIG_LENIENT, CLI_DEFAULT_CONFIG, &config, diag) : EXIT_FAILED;
+
+    /* Mistakes in the configuration are not printed: the daemon has reported them at its start. But a file that was
+     * named and cannot be read (an error of the whole file, line 0) does not name the socket. */
+    for (size_t i = 0; !code && query->input.config_file && i < diag_count(diag); i++) {
+        const struct diag_entry *entry = diag_get(diag, i);
+
+        if (entry->severity == DIAG_ERROR && entry->line == 0) {
+            diag_print_entry(entry, stderr, isatty(STDERR_FILENO));
+            code = EXIT_FAILED;
+        }
+    }
 
     if (!code) {
         struct daemon_options options;

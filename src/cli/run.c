@@ -74,8 +74,9 @@ static const struct cli_option options[] = {
     CLI_ROW_SET,
     { .id = OPTION_CONSOLE,
       .name = "console",
+      .group = "console",
       .help = "print events as readable lines to stdout; the default on a terminal" },
-    { .id = OPTION_NO_CONSOLE, .name = "no-console", .help = "do not print events to stdout" },
+    { .id = OPTION_NO_CONSOLE, .name = "no-console", .group = "console", .help = "do not print events to stdout" },
     { .id = OPTION_CHECK,
       .name = "check",
       .help = "check whether the daemon would start with these options and this configuration, then exit; rules are "

@@ -13,9 +13,12 @@ enum { OPTION_JSON = 1, OPTION_MARKDOWN, OPTION_YAML };
 enum format { FORMAT_PLAIN, FORMAT_JSON, FORMAT_MARKDOWN, FORMAT_YAML };
 
 static const struct cli_option options[] = {
-    { .id = OPTION_JSON, .name = "json", .help = "print JSON" },
-    { .id = OPTION_MARKDOWN, .name = "markdown", .help = "print a table in Markdown" },
-    { .id = OPTION_YAML, .name = "yaml", .help = "print a configuration file with all settings, commented out" },
+    { .id = OPTION_JSON, .name = "json", .group = "format", .help = "print JSON" },
+    { .id = OPTION_MARKDOWN, .name = "markdown", .group = "format", .help = "print a table in Markdown" },
+    { .id = OPTION_YAML,
+      .name = "yaml",
+      .group = "format",
+      .help = "print a configuration file with all settings, commented out" },
     { .name = NULL },
 };
 

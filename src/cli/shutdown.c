@@ -8,12 +8,11 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
-
-#include "sluice/daemon.h"
 
 static const struct cli_option options[] = {
     CLI_ROW_CONFIG,
@@ -46,37 +45,52 @@ static pid_t find_listener(const struct sockaddr_un *address)
     return pid;
 }
 
+/* Returns whether the process is a daemon: the command must not end another program that listens on the socket. */
+static bool is_daemon(pid_t pid)
+{
+    char path[64], name[32] = "";
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+    file = fopen(path, "re");
+    if (!file)
+        return false;
+    if (!fgets(name, sizeof(name), file))
+        name[0] = '\0';
+    fclose(file);
+    return strncmp(name, "sluice", strlen("sluice")) == 0;
+}
+
 static int stop(const struct query *query)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
-    struct diag *diag = diag_new();
-    struct config *config = NULL;
-    int code = diag ? cli_load_config(&query->input, CONFIG_LENIENT, CLI_DEFAULT_CONFIG, &config, diag) : EXIT_FAILED;
-    struct daemon_options daemon;
-    pid_t pid;
+    char path[QUERY_PATH_SIZE];
+    int code = query_socket_path(query, path);
+    pid_t pid = -ENAMETOOLONG;
 
     if (code)
-        goto free_config;
-    config_fill(config, daemon_settings, NULL, &daemon);
-    snprintf(address.sun_path, sizeof(address.sun_path), "%s%s",
-             strchr(daemon.control_name, '/') ? "" : SLUICE_RUNDIR "/", daemon.control_name);
-    pid = find_listener(&address);
+        return code;
+    if (strlen(path) < sizeof(address.sun_path)) {
+        strcpy(address.sun_path, path);
+        pid = find_listener(&address);
+    }
+    if (pid > 0 && !is_daemon(pid)) {
+        cli_error(query->input.command,
+                  "process %d, which listens on %s, is no sluice; name the control socket of the daemon with --socket",
+                  (int)pid, path);
+        return EXIT_FAILED;
+    }
     if (pid > 0 && kill(pid, SIGTERM) < 0)
         pid = -errno;
     if (pid < 0) {
-        cli_error(query->input.command, "cannot stop the daemon of %s: %s%s", address.sun_path, strerror(-pid),
-                  pid == -ENOENT || pid == -ECONNREFUSED ? " (the daemon does not run)" : "");
-        code = EXIT_FAILED;
-    } else if (query->json) {
-        printf("{\"pid\":%d}\n", (int)pid);
-    } else {
-        printf("process %d stops\n", (int)pid);
+        cli_error(query->input.command, "cannot stop the daemon of %s: %s%s", path, strerror(-pid),
+                  pid == -ENOENT || pid == -ECONNREFUSED
+                      ? " (the daemon does not run, or --socket or --config name another socket)"
+                      : "");
+        return EXIT_FAILED;
     }
-
-free_config:
-    config_free(config);
-    diag_free(diag);
-    return code;
+    printf(query->json ? "{\"pid\":%d}\n" : "process %d stops\n", (int)pid);
+    return EXIT_OK;
 }
 
 static int run_shutdown(int argc, char **argv)

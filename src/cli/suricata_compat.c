@@ -185,15 +185,16 @@ static int test(const struct arguments *arguments)
                   err == -ENOMEM ? "out of memory" : "see the errors above");
         code = EXIT_FAILED;
     } else {
+        bool none = result.loaded == 0 && (result.read > 0 || diag_errors(diag) > 0);
+
         fprintf(stderr, "%zu rules loaded, %zu failed, %zu skipped\n", result.loaded, result.failed, result.skipped);
-        if (result.loaded == 0 && result.read > 0)
+        if (none)
             cli_error(&command_suricata_compat, "none of the %zu rules can be loaded", result.read);
         else if (arguments->fatal && result.failed > 0)
             cli_error(&command_suricata_compat, "%zu rules have mistakes (--init-errors-fatal)", result.failed);
         else
             fputs("Configuration provided was successfully loaded. Exiting.\n", stderr);
-        code =
-            (result.loaded == 0 && result.read > 0) || (arguments->fatal && result.failed > 0) ? EXIT_FAILED : EXIT_OK;
+        code = none || (arguments->fatal && result.failed > 0) ? EXIT_FAILED : EXIT_OK;
         rule_test_clear(&result);
     }
     config_free(config);

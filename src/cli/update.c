@@ -26,6 +26,8 @@
 #include "rule_test.h"
 #include "sluice/daemon.h"
 #include "sluice/folder.h"
+#include "sluice/keyword.h"
+#include "sluice/rule.h"
 #include "sluice/sandbox.h"
 #include "sluice/setup.h"
 
@@ -194,7 +196,7 @@ static int prepare(struct arguments *arguments, const struct config *config)
     char real[PATH_MAX];
     char lock[UPDATE_PATH_SIZE], error[SANDBOX_ERROR_SIZE] = "";
     struct rules_options rules;
-    int fd, err;
+    int fd, err, code;
 
     config_fill(config, rules_settings, NULL, &rules);
     data = realpath(rules.datasets.data_dir, real) ? real : rules.datasets.data_dir;
@@ -224,6 +226,10 @@ static int prepare(struct arguments *arguments, const struct config *config)
         cli_error(&command_update, "cannot change to the user of the daemon: %s", error[0] ? error : strerror(-err));
         return EXIT_FAILED;
     }
+    /* after the change of the user, who has to execute it, and before anything is created */
+    code = update_find_program(update, arguments->program);
+    if (code)
+        return code;
     err = folder_create(update->live);
     if (!err)
         err = folder_create(update->state);
@@ -241,7 +247,7 @@ static int prepare(struct arguments *arguments, const struct config *config)
                   update->state, strerror(-err));
         return EXIT_FAILED;
     }
-    return update_find_program(update, arguments->program); /* after the change of the user, who has to execute it */
+    return EXIT_OK;
 }
 
 /* --- Test ----------------------------------------------------------------------------------------- */
@@ -508,6 +514,39 @@ static int print_report(const struct arguments *arguments, const struct report *
 
 /* --- The command ---------------------------------------------------------------------------------- */
 
+/* Checks disable.conf, enable.conf, drop.conf and modify.conf before the download: suricata-update skips a line that it
+ * does not understand, so that a rule which should be off would stay on. Returns an exit code. */
+static int check_rule_lists(const struct update *update)
+{
+    static const char *const names[] = { "disable.conf", "enable.conf", "drop.conf", "modify.conf" };
+    enum { LISTS = sizeof(names) / sizeof(names[0]) };
+    char paths[LISTS][UPDATE_PATH_SIZE];
+    const char *files[LISTS];
+    struct keyword_table *keywords = keyword_table_new(keyword_list, keyword_list_count);
+    struct rule_list_options list_options = { .keywords = keywords };
+    struct rule_list *list = NULL;
+    struct diag *diag = diag_new();
+    int code = EXIT_OK;
+
+    for (size_t i = 0; i < LISTS; i++) {
+        update_path(paths[i], update->conf_dir, names[i]);
+        files[i] = access(paths[i], F_OK) == 0 ? paths[i] : NULL;
+    }
+    list_options.policy = (struct rule_policy_files){ files[0], files[1], files[2], files[3], NULL };
+    if (!keywords || !diag || rule_list_new(&list, &list_options, diag)) {
+        cli_error(&command_update, "out of memory");
+        code = EXIT_FAILED;
+    } else if (diag_errors(diag) > 0) {
+        cli_print_brief(diag);
+        cli_error(&command_update, "nothing was downloaded, and the rules are unchanged");
+        code = EXIT_FAILED;
+    }
+    rule_list_free(list);
+    keyword_table_free(keywords);
+    diag_free(diag);
+    return code;
+}
+
 static int update_rules(struct arguments *arguments, struct config *config)
 {
     struct update *update = &arguments->update;
@@ -579,6 +618,8 @@ static int run_update(int argc, char **argv)
         goto free_arguments;
     update->config_file = query->input.config_file ? query->input.config_file : CLI_DEFAULT_CONFIG;
     code = prepare(arguments, config);
+    if (!code && first == argc)
+        code = check_rule_lists(update);
     if (!code)
         code = first < argc ? update_exec(update, argc - first, argv + first) : update_rules(arguments, config);
     config_free(config);

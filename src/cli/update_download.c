@@ -40,11 +40,17 @@ int update_find_program(struct update *update, const char *path)
     static const char name[] = "suricata-update", folders[] = "/usr/local/bin:/usr/bin:/opt/pipx/bin";
     const char *lists[] = { getenv("PATH"), folders }, *home = getenv("HOME");
 
-    if (path && (strlen(path) >= UPDATE_PATH_SIZE || access(path, X_OK))) {
-        cli_error(update->command, "cannot run '%s': %s; name suricata-update with --program", path, strerror(errno));
-        return EXIT_FAILED;
-    }
     if (path) {
+        struct stat status;
+        int err = strlen(path) >= UPDATE_PATH_SIZE            ? ENAMETOOLONG
+                  : access(path, X_OK) || stat(path, &status) ? errno
+                  : S_ISDIR(status.st_mode)                   ? EISDIR
+                                                              : 0;
+
+        if (err) {
+            cli_error(update->command, "cannot run '%s': %s; name suricata-update with --program", path, strerror(err));
+            return EXIT_FAILED;
+        }
         snprintf(update->program, UPDATE_PATH_SIZE, "%s", path);
         return 0;
     }

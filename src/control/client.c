@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <time.h>
@@ -18,11 +19,22 @@ enum { PIECE = 64 << 10, MS_PER_SECOND = 1000, RETRY_NS = 2000000 };
 
 static int set_error(char error[CONTROL_ERROR_SIZE], int err, const char *path)
 {
-    if (err == -ENOENT || err == -ECONNREFUSED)
+    struct stat status;
+
+    if (err == -ECONNREFUSED && stat(path, &status) == 0 && !S_ISSOCK(status.st_mode))
+        snprintf(error, CONTROL_ERROR_SIZE,
+                 "%s is not a socket; name the control socket of the daemon with --socket, or its configuration with "
+                 "--config",
+                 path);
+    else if (err == -ENOENT || err == -ECONNREFUSED)
         snprintf(error, CONTROL_ERROR_SIZE,
                  "no daemon listens on %s: %s; start it (`sluice run`), or name its socket with --socket or its "
                  "configuration with --config",
                  path, strerror(-err));
+    else if (err == -ENAMETOOLONG)
+        snprintf(error, CONTROL_ERROR_SIZE,
+                 "the path of the control socket has more than %d characters; name it with --socket: %.64s...",
+                 (int)sizeof(((struct sockaddr_un *)0)->sun_path) - 1, path);
     else if (err == -EACCES)
         snprintf(error, CONTROL_ERROR_SIZE, "%s: %s; run the command as root or as a member of control.group", path,
                  strerror(-err));
@@ -147,7 +159,13 @@ int control_send_request(const char *path, const struct text *request, unsigned 
     if (word && strcmp(word, "OK") == 0)
         return 0;
     message = control_value_string(out->message);
-    snprintf(error, CONTROL_ERROR_SIZE, "%s", message ? message : "the daemon sent an invalid answer");
+    if (message)
+        snprintf(error, CONTROL_ERROR_SIZE, "%s", message);
+    else
+        snprintf(error, CONTROL_ERROR_SIZE,
+                 "%s: invalid answer: another program listens on this socket, or a daemon of another version; name the "
+                 "control socket of the daemon with --socket",
+                 path);
     err = word ? -EREMOTEIO : -EPROTO;
     control_value_free(out->whole);
     return err;

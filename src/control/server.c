@@ -132,6 +132,8 @@ static int bind_socket(int fd, const struct sockaddr_un *address, const struct c
     before = umask(0177);
     err = bind(fd, (const struct sockaddr *)address, sizeof(*address)) ? -errno : 0;
     umask(before);
+    if (err == -EADDRINUSE)
+        return set_error(error, err, path, "the path is that of a file or folder; name another path");
     if (err)
         return set_error(error, err, path, "cannot bind");
     *made = true;

@@ -14,7 +14,10 @@
 #include "file.h"
 #include "set.h"
 
-enum { MAX_ERRORS = 20 }; /* maximum number of errors reported per file */
+enum {
+    MAX_ERRORS = 20,                   /* maximum number of errors reported per file */
+    MAX_LINE = 2 * DATASET_MAX_STRING, /* Base64 has 4 bytes for 3, then follows a reputation */
+};
 
 /* --- Reading -------------------------------------------------------------------------------------- */
 
@@ -35,19 +38,37 @@ static void report_line(struct load *load, const char *text, const char *message
         diag_error(load->diag, at, "%s", message);
 }
 
+/* Reads a line with its end into `text`. Returns its length, 0 at the end of the file, or MAX_LINE if the line is
+ * longer. */
+static size_t read_line(FILE *file, char text[MAX_LINE + 1])
+{
+    size_t length = 0;
+    int c = 0;
+
+    while (length < MAX_LINE && c != '\n' && (c = getc_unlocked(file)) != EOF)
+        text[length++] = (char)c;
+    text[length] = '\0';
+    return length;
+}
+
 static int load_lines(struct load *load, FILE *file)
 {
-    char *text = NULL;
-    size_t size = 0;
-    ssize_t length;
+    char *text = malloc(MAX_LINE + 1);
+    size_t length;
 
-    while (!load->full && (length = getline(&text, &size, file)) >= 0) {
-        struct span line = { text, (size_t)length };
+    if (!text)
+        return -ENOMEM;
+    while (!load->full && (length = read_line(file, text)) > 0) {
+        struct span line = { text, length };
         const char *error;
         size_t value_length;
         uint16_t value;
 
         load->line++;
+        if (length == MAX_LINE) { /* the next byte is in the middle of the line */
+            report_line(load, "", "the line is too long; this and all further lines are left out");
+            break;
+        }
         while (line.length > 0 && strchr("\r\n", line.at[line.length - 1]))
             line.length--;
         text[line.length] = '\0';

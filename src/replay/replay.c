@@ -261,6 +261,29 @@ static void group_addresses(struct replay *replay)
     }
 }
 
+/* Opens and closes each capture, so that a file which is no capture is reported before the files of the output are
+ * created. */
+static int check_captures(const struct replay_options *options, char error[ENGINE_ERROR_SIZE])
+{
+    int err = 0;
+
+    for (size_t i = 0; i < options->capture_count && !err; i++) {
+        const char *path = options->captures[i];
+        char cause[CAPTURE_ERROR_SIZE];
+        struct capture *capture = NULL;
+        struct stat status;
+
+        if (stat(path, &status) || !S_ISREG(status.st_mode))
+            continue; /* the bytes of a pipe can be read only once */
+        err = pcap_file_open(&capture, path, cause);
+        if (err)
+            snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
+        else
+            capture_close(capture);
+    }
+    return err;
+}
+
 static int open_workers(struct replay *replay, char error[ENGINE_ERROR_SIZE])
 {
     struct pipeline_options options;
@@ -366,7 +389,10 @@ int replay_run(const struct replay_options *options, char error[ENGINE_ERROR_SIZ
                              .worker_count = options->workers > 0 ? options->workers : 1,
                              .ruleset = options->ruleset };
     struct output_counters counters;
-    int err = options->ruleset ? 0 : replay_load_rules(options, &replay.ruleset, error);
+    int err = check_captures(options, error);
+
+    if (!err && !options->ruleset)
+        err = replay_load_rules(options, &replay.ruleset, error);
 
     if (!err && replay.worker_count > REPLAY_MAX_WORKERS) {
         snprintf(error, ENGINE_ERROR_SIZE, "a replay has at most %d workers", REPLAY_MAX_WORKERS);

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <xxhash.h>
 
 enum { NAME_SIZE = 32, MAX_PREFIX = 128, FIRST_SLOTS = 1024, MAX_ERRORS = 100 };
@@ -304,11 +305,19 @@ int reputation_parse(struct reputation *reputation, const char *name, const char
 
 /* --- Files ---------------------------------------------------------------------------------------- */
 
+enum { MAX_FILE = 1 << 30 };
+
 static int read_file(const char *path, char **out, size_t *length)
 {
     FILE *file = fopen(path, "re");
+    struct stat status;
     size_t capacity = 0;
-    int err = file ? 0 : -errno;
+    int err = file && fstat(fileno(file), &status) == 0 ? 0 : -errno;
+
+    if (!err && S_ISDIR(status.st_mode))
+        err = -EISDIR;
+    if (!err && status.st_size > MAX_FILE)
+        err = -EFBIG;
 
     *out = NULL;
     *length = 0;

@@ -17,7 +17,7 @@
 
 #include "rule_priv.h"
 
-enum { FIRST_READ = 64 * 1024 };
+enum { FIRST_READ = 64 * 1024, MAX_FILE = 1 << 30 };
 
 static const struct position nowhere;
 
@@ -25,7 +25,7 @@ static int cant_read(const char *path, struct diag *diag, int error)
 {
     struct position at = { .file = path };
 
-    diag_error(diag, at, "can't be read: %s", strerror(error));
+    diag_error(diag, at, "cannot be read: %s", strerror(error));
     return -error;
 }
 
@@ -63,6 +63,8 @@ static int read_all(struct arena *arena, int fd, size_t capacity, char **out, si
             *length = used;
             return 0;
         }
+        if (used == capacity && capacity > MAX_FILE)
+            return -EFBIG;
         if (used == capacity) {
             char *larger = arena_alloc(arena, capacity * 2 + 1);
 
@@ -87,6 +89,8 @@ int source_read(struct arena *arena, const char *path, const struct source **out
         return cant_read(path, diag, errno);
     if (fstat(fd, &st))
         err = -errno;
+    else if (st.st_size > MAX_FILE)
+        err = -EFBIG;
     else
         err = read_all(arena, fd, st.st_size > 0 ? (size_t)st.st_size + 1 : FIRST_READ, &text, &length);
     close(fd);

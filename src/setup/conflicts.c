@@ -6,9 +6,13 @@
 
 #include "setup_priv.h"
 
+#include "sluice/app.h"
 #include "sluice/config.h"
 #include "sluice/diag.h"
 #include "sluice/firewall.h"
+#include "sluice/keyword.h"
+#include "sluice/rule.h"
+#include "sluice/text.h"
 #include "sluice/setup.h"
 
 enum { MAX_RANGE = 1024, MAX_QUEUE = 65535, NAME_SIZE = 320 };
@@ -160,11 +164,66 @@ static void check_attach(const struct check *check, enum queue_verdict_mode verd
                    attach_name);
 }
 
+/* Parses a rule that has the value of a setting, and reports the first mistake in it at the setting. A variable is
+ * otherwise parsed only when a rule uses it. `variable` is the name of the variable that the setting defines, or "". A
+ * mistake in another variable, which the value contains, is reported at the setting of that variable. */
+static void check_rule_value(const struct check *check, const struct rule_list_options *options, const char *setting,
+                             const char *variable, const char *source, const char *port)
+{
+    static const char inside[] = "in the value of $";
+    const size_t skip = sizeof(inside) - 1, length = strlen(variable);
+    struct diag *diag = diag_new();
+    struct rule_list *list = NULL;
+    struct text rule;
+
+    text_init(&rule);
+    text_printf(&rule, "alert %s %s %s -> any any (sid:1;)", strcmp(port, "any") == 0 ? "ip" : "tcp", source, port);
+    if (diag && !rule.failed && rule_list_new(&list, options, diag) == 0 &&
+        rule_list_parse(list, setting, rule.bytes, rule.length, diag) == 0 && diag_errors(diag) > 0) {
+        const char *message = diag_get(diag, 0)->message;
+        bool in_variable = strncmp(message, inside, skip) == 0;
+
+        if (!in_variable || (strncmp(message + skip, variable, length) == 0 && message[skip + length] == ':'))
+            diag_error(check->diag, config_position(check->config, setting), "'%s': %s", setting, message);
+    }
+    rule_list_free(list);
+    text_clear(&rule);
+    diag_free(diag);
+}
+
+/* Checks the values that have the syntax of rules: the rule variables, and nft.blocklist.never. */
+static void check_rule_values(const struct check *check)
+{
+    static const char *const groups[] = { "address", "port" };
+    struct keyword_table *keywords = keyword_table_new(keyword_list, keyword_list_count);
+    struct rule_variables *variables = NULL;
+    struct config_variable row;
+    char setting[NAME_SIZE], name[NAME_SIZE];
+
+    if (keywords && setup_rule_variables(&variables, check->config) == 0) {
+        const struct rule_list_options options = { .keywords = keywords, .variables = variables };
+
+        for (unsigned kind = CONFIG_ADDRESS_VARIABLE; kind <= CONFIG_PORT_VARIABLE; kind++) {
+            for (size_t i = 0; config_variable(check->config, kind, i, &row); i++) {
+                snprintf(setting, sizeof(setting), "vars.%s-groups.%s", groups[kind], row.name);
+                snprintf(name, sizeof(name), "$%s", row.name);
+                check_rule_value(check, &options, setting, row.name, kind == CONFIG_PORT_VARIABLE ? "any" : name,
+                                 kind == CONFIG_PORT_VARIABLE ? name : "any");
+            }
+        }
+        if (strcmp(check->firewall.never_blocked, "none") != 0)
+            check_rule_value(check, &options, "nft.blocklist.never", "", check->firewall.never_blocked, "any");
+    }
+    rule_variables_free(variables);
+    keyword_table_free(keywords);
+}
+
 void setup_check_conflicts(const struct config *config, struct diag *diag)
 {
     struct check check = { .config = config, .diag = diag };
     uint8_t seen[MAX_QUEUE + 1] = { 0 };
     struct decode_options decode;
+    struct app_options app;
     struct queue_options queue;
     const char *range;
 
@@ -180,5 +239,8 @@ void setup_check_conflicts(const struct config *config, struct diag *diag)
     check_attach(&check, queue.nfqueue.mode);
     check_blocklist(&check);
     setup_check_outputs(config, diag);
-    decode_options_read(config, &decode, diag); /* called only to report invalid ports */
+    check_rule_values(&check);
+    decode_options_read(config, &decode, diag); /* called only to report invalid ports, as the next */
+    if (app_options_configure(&app, config, diag) == 0)
+        app_options_clear(&app);
 }

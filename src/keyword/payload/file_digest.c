@@ -116,6 +116,8 @@ static int read_lines(struct reading *reading, FILE *file)
     return err;
 }
 
+enum { MAX_FILE = 1 << 30 };
+
 /* Opens the file and reads its lines. Only regular files are accepted, because reading another type may block or never
  * end. Returns 0, or -errno after an error was reported. */
 static int read_file(struct reading *reading)
@@ -125,10 +127,10 @@ static int read_file(struct reading *reading)
     struct stat status;
 
     if (fd >= 0 && fstat(fd, &status) == 0) {
-        if (S_ISREG(status.st_mode))
+        if (S_ISREG(status.st_mode) && status.st_size <= MAX_FILE)
             file = fdopen(fd, "r");
         else
-            errno = EINVAL;
+            errno = S_ISDIR(status.st_mode) ? EISDIR : S_ISREG(status.st_mode) ? EFBIG : EINVAL;
     }
     if (!file) {
         int err = rule_parser_error(reading->parser, reading->value, "%s: %s", reading->path, strerror(errno));

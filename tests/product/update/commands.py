@@ -345,6 +345,32 @@ class Update(Case):
             self.assertIn("another `sluice update` is running", err)
         self.assertEqual(self.snapshot(), before)
 
+    def test_bad_lines_of_the_users_files_are_reported(self):
+        self.add_source("a.rules", rule(1))
+        self.night()
+        for name, text, place, message in (
+                ("disable.conf", "1\n# comment\nnonsense\n", ":3:1: error: ", "expected SID, GID:SID, re:"),
+                ("enable.conf", "re:(\n", ":1:", "error: .*re"),
+                ("drop.conf", "1:2:3:4\n", ":1:1: error: ", "expected SID"),
+                ("modify.conf", '3 "needle 3"\n', ":1:1: error: ", "a modification needs three words"),
+                ("disable.conf", None, ": error: ", "cannot be read: Is a directory")):
+            with self.subTest(name, text=text):
+                path = self.conf / name
+                if text is None:
+                    path.mkdir()
+                else:
+                    path.write_text(text)
+                before = self.snapshot()
+                code, out, err = self.update()
+                self.assertEqual((code, out), (1, ""), err)
+                self.assertRegex(err, f"\\A{path}{place}.*{message}")
+                self.assertRegex(err, "nothing was downloaded, and the rules are unchanged\n$")
+                self.assertEqual(self.snapshot(), before)
+                if text is None:
+                    path.rmdir()
+                else:
+                    path.unlink()
+
     def test_a_hung_suricata_update_is_ended(self):
         program = self.folder / "hangs"
         program.write_text("#!/bin/sh\nexec sleep 1000\n")
