@@ -566,3 +566,27 @@ def dhcp(operation, kind, *options):
 
 def ntp(mode, version=4, stratum=2, reference=b'GPS\0'):
     return struct.pack('!BBbb', version << 3 | mode, stratum, 6, -20) + bytes(8) + reference + bytes(32)
+
+
+def snmp_pdu(kind, *oids, error=0, request=7):
+    variables = sequence(*[sequence(der(6, oid), der(5)) for oid in oids])
+    return der(0xa0 | kind, der_number(request), der_number(error), der_number(0), variables)
+
+
+def snmp(version, community, pdu):
+    """A message of version 1 or 2c (version 2)."""
+    return sequence(der_number(version - 1), der(4, community), pdu)
+
+
+def snmp_trap(kind, enterprise, address=bytes([192, 0, 2, 7])):
+    """The PDU of a trap of version 1."""
+    return der(0xa4, der(6, enterprise), der(0x40, address), der_number(kind), der_number(0), der(0x43, b'\x05'),
+               sequence())
+
+
+def snmp3(user, pdu, model=3, encrypted=False):
+    """A message of version 3; the PDU may be encrypted."""
+    usm = sequence(der(4, b'engine'), der_number(1), der_number(2), der(4, user), der(4), der(4))
+    head = sequence(der_number(9), der_number(65000), der(4, b'\x07' if encrypted else b'\x04'), der_number(model))
+    return sequence(der_number(3), head, der(4, usm),
+                    der(4, b'secret-bytes') if encrypted else sequence(der(4, b'engine'), der(4), pdu))

@@ -3,7 +3,8 @@
 import struct
 
 from build import (certificate, client, client_hello, dhcp, dns_message, dns_query, ike, kerberos_reply,
-                   kerberos_request, nfs_call, quic_crypto, quic_initial, request, response, server, server_hello, smb1, tcp, tls_record, udp)
+                   kerberos_request, nfs_call, quic_crypto, quic_initial, request, response, server, server_hello, smb1, snmp, snmp3,
+                   snmp_pdu, tcp, tls_record, udp)
 
 
 def event(protocol, name, direction):
@@ -135,6 +136,15 @@ quic_packets = udp(443, client(quic_initial(b'\x08stream')[:-1] + b'x')) + \
 quic_events = events('quic', ['failed_decrypt', 'error_on_data', 'crypto_frag_too_long', 'error_on_header']) + [
     (0, 'alert quic any any -> any any (quic.version; content:"|00 00 00 02|"; app-layer-event:quic.error_on_data;)')]
 
+PDU = snmp_pdu(0, b'\x2b\x06')
+snmp_packets = udp(161, client(snmp(2, b'public', PDU)), client(snmp(1, b'public', PDU)),
+                   client(snmp3(b'alice', PDU, model=4)), client(snmp(2, b'public', PDU)[:-1]),
+                   client(snmp(2, b'public', PDU)))
+snmp_events = events('snmp', ['malformed_data', 'unknown_security_model']) + [
+    (2, 'alert snmp any any -> any any (app-layer-event:snmp.version_mismatch;)'),
+    (4, 'alert snmp any any -> any any (snmp.pdu_type:get_request;)'),
+    (0, 'alert snmp any any -> any any (snmp.community; content:"public"; app-layer-event:snmp.malformed_data;)')]
+
 cases = {
     'http': (http, http_events),
     'dns': (dns, dns_events),
@@ -145,6 +155,7 @@ cases = {
     'nfs': (nfs, nfs_events),
     'quic': (quic_packets, quic_events),
     'smb': (smb, smb_events),
+    'snmp': (snmp_packets, snmp_events),
     'smtp': (smtp, smtp_events),
     'ssh': (ssh, ssh_events),
     'tls': (tls, tls_events),

@@ -5,7 +5,8 @@ import struct
 
 from build import (certificate, client, client_hello, dcerpc_bind, dcerpc_bind_ack, dcerpc_datagram, dcerpc_request,
                    dcerpc_response, dhcp, dns_message, dns_name, dns_record, ike, ike1_sa, kerberos_error,
-                   kerberos_reply, kerberos_request, nfs_call, ntp, quic_chlo, quic_crypto, quic_initial, rpc_record, server, server_hello, smb1, smb2_login,
+                   kerberos_reply, kerberos_request, nfs_call, ntp, quic_chlo, quic_crypto, quic_initial, rpc_record, server, server_hello, smb1, smb2_login, snmp, snmp3,
+                   snmp_pdu, snmp_trap,
                    smb2_pipe, ssh_kex, tcp, udp, udp_packet, xdr)
 
 
@@ -402,6 +403,41 @@ ntp_rules = [
     (0, rule('ntp', 'ntp.stratum:2;')),
 ]
 
+OID, ENTERPRISE = b'\x2b\x06\x01\x02\x01\x01\x01\0', b'\x2b\x06\x01\x04\x01\x04\x01\x02\x15'
+GET, GET_NEXT, RESPONSE_PDU, BULK, REPORT = 0, 1, 2, 5, 8
+snmp_packets = udp(161, client(snmp(2, b'public', snmp_pdu(GET, OID))),
+                   server(snmp(2, b'public', snmp_pdu(RESPONSE_PDU, OID, error=2)))) + \
+    udp(162, client(snmp(1, b'traps', snmp_trap(3, ENTERPRISE))), client_port=40001) + \
+    udp(161, client(snmp3(b'alice', snmp_pdu(GET_NEXT, OID))), server(snmp3(b'alice', b'', encrypted=True)),
+        client_port=40002)
+snmp_rules = [
+    (2, rule('snmp', 'snmp.version:2;')),
+    (1, rule('snmp', 'snmp.version:1;')),
+    (2, rule('snmp', 'snmp.version:>2;')),
+    (0, rule('snmp', 'snmp.version:4;')),
+    (2, rule('snmp', 'snmp.community; content:"public"; bsize:6;')),
+    (0, rule('snmp', 'snmp.community; content:"private";')),
+    (2, rule('snmp', 'snmp.usm; content:"alice"; bsize:5;')),
+    (0, rule('snmp', 'snmp.usm; content:"engine";')),
+    (1, rule('snmp', 'snmp.pdu_type:0; flow:to_server;')),
+    (1, rule('snmp', 'snmp.pdu_type:response; flow:to_client;')),
+    (3, rule('snmp', 'snmp.pdu_type:!get_request;')),
+    (0, rule('snmp', 'snmp.pdu_type:get_bulk_request;')),
+    (1, rule('snmp', 'snmp.trap_type:linkup;')),
+    (0, rule('snmp', 'snmp.trap_type:0;')),
+    (1, rule('snmp', 'snmp.trap_oid; content:"1.3.6.1.4.1.4.1.2.21"; bsize:20;')),
+    (0, rule('snmp', 'snmp.trap_oid; content:"1.3.6.1.2";')),
+    (1, rule('snmp', 'snmp.trap_address; content:"|c0 00 02 07|"; bsize:4;')),
+    (0, rule('snmp', 'snmp.trap_address; content:"192";')),
+    (5, rule('udp', 'app-layer-protocol:snmp;')),
+    (0, rule('udp', 'app-layer-protocol:ntp;')),
+]
+snmp_events = ['1 event_type=snmp snmp.version=2 snmp.pdu_type=get_request snmp.community=public',
+               '1 event_type=snmp snmp.version=2 snmp.pdu_type=response sluice.snmp.error=noSuchName src_port=161',
+               '1 event_type=snmp snmp.version=1 snmp.pdu_type=trap_v1 snmp.trap_type=linkUp '
+               'snmp.trap_oid=1.3.6.1.4.1.4.1.2.21 snmp.trap_address=192.0.2.7',
+               '1 event_type=snmp snmp.version=3 snmp.pdu_type=encrypted snmp.usm=alice']
+
 # --- Protocols over their other transport, and the first version of SMB
 
 def over(transport, protocol, options):
@@ -456,6 +492,7 @@ cases = {
     'krb5': (krb5_packets, krb5_rules),
     'ike': (ike_packets, ike_rules),
     'quic': (quic_packets, quic_rules, {}, [], quic_events),
+    'snmp': (snmp_packets, snmp_rules, {}, [], snmp_events),
     'dhcp': (dhcp_packets, dhcp_rules),
     'ntp': (ntp_packets, ntp_rules),
     'datagrams': (krb5_packets + nfs_packets + llmnr_packets + dns_packets + dcerpc_packets, [
