@@ -146,7 +146,6 @@ static const struct known_keyword known_keywords[] = {
     { "opcua_node_id", KNOWN_OTHER },
     { "opcua_node_namespace_index", KNOWN_OTHER },
     { "pgsql.command", KNOWN_OTHER },
-    { "pgsql.query", KNOWN_BUFFER },
     { "pkt_num", KNOWN_OTHER },
     { "protected_content", KNOWN_OTHER },
     { "raw_data", KNOWN_BUFFER },

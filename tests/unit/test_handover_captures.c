@@ -55,6 +55,7 @@ static const char own_rules[] =
     "alert smb any any -> any any (smb.share; bsize:>0; sid:1013;)\n"
     "alert dcerpc any any -> any any (dcerpc.stub_data; bsize:>0; sid:1014;)\n"
     "alert krb5 any any -> any any (krb5.cname; bsize:>0; sid:1015;)\n"
+    "alert pgsql any any -> any any (pgsql.query; bsize:>0; sid:1031;)\n"
     "alert tcp any any -> any any (flow:established,to_server; content:\"GET \"; sid:1101;)\n"
     "alert tcp any any -> any any (content:\"the\"; content:\"of\"; distance:0; sid:1102;)\n"
     "alert tcp any any -> any any (pcre:\"/[0-9]{4}[a-z]/\"; sid:1103;)\n"
@@ -63,11 +64,11 @@ static const char own_rules[] =
 
 static void add_folder(struct rule_list *list, const char *folder, struct diag *diag)
 {
-    static const char *const files[] = { "app-layer-events", "dns-events",    "dcerpc-events",
-                                         "decoder-events",   "files",         "ftp-events",
-                                         "http-events",      "ipsec-events",  "kerberos-events",
-                                         "nfs-events",       "smb-events",    "smtp-events",
-                                         "ssh-events",       "stream-events", "tls-events" };
+    static const char *const files[] = {
+        "app-layer-events", "dns-events",   "dcerpc-events",   "decoder-events", "files",        "ftp-events",
+        "http-events",      "ipsec-events", "kerberos-events", "nfs-events",     "pgsql-events", "smb-events",
+        "smtp-events",      "ssh-events",   "stream-events",   "tls-events"
+    };
     char path[4200];
 
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
