@@ -159,6 +159,8 @@ transforms = [
     (0, web('http.uri; content:"/upper"; http.request_body; to_uppercase; content:!"LETTERS";')),
     (1, web('http.request_body; xor:"0d0a"; content:"hidden words";')),
     (0, web('http.request_body; xor:"0d0b"; content:"hidden words";')),
+    (1, web('http.request_body; subslice:0,-8; content:"CAPITAL"; bsize:7;')),
+    (0, web('http.request_body; subslice:1; content:"CAPITAL";')),
     (0, web('http.uri; content:"/xor"; http.request_body; xor:"0d0a"; content:!"hidden";')),
 ]
 
