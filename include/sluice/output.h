@@ -45,6 +45,7 @@ enum output_event {
     OUTPUT_METADATA, /* a packet from which a rule captured a variable (pcre with pkt:NAME) */
     OUTPUT_STREAM,   /* a TCP segment with the state of its session */
     OUTPUT_IGMP,     /* an IGMP or RGMP message */
+    OUTPUT_ARP,      /* an ARP message */
     OUTPUT_APP,      /* a transaction of an application protocol */
     OUTPUT_FILE,     /* a file in a transaction */
     OUTPUT_FIREWALL, /* the sluice table was changed, or a host was blocked */

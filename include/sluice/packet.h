@@ -287,6 +287,7 @@ struct packet {
     uint32_t ip_total_length;                           /* length of header and payload according to the IP header */
 
     const uint8_t *ethernet;  /* 14 bytes, or NULL */
+    const uint8_t *arp;       /* valid ARP message for IPv4 over Ethernet (28 bytes, RFC 826), or NULL */
     const uint8_t *ip;        /* ip_header_length bytes, or NULL */
     const uint8_t *transport; /* transport_header_length bytes, or NULL: TCP, UDP, ICMP, SCTP... header */
     const uint8_t *payload;   /* payload of the transport protocol, or of IP when that is unknown; NULL when empty, for

@@ -121,7 +121,9 @@ struct rule_protocol {
     const char *name;         /* "tcp", "ip", "tcp-pkt", "pkthdr", "http"... */
     uint64_t ip_protocols[4]; /* bit set of IPPROTO_* */
     bool ipv4, ipv6;
-    bool any_packet;  /* pkthdr: also packets without an IP header */
+    bool any_packet;  /* pkthdr, ether, arp: also packets without an IP header */
+    bool arp;         /* arp: only valid ARP messages */
+    bool ethernet;    /* ether: only packets with an Ethernet header */
     bool packet_only; /* tcp-pkt: the packet's payload, never the stream */
     bool stream_only; /* tcp-stream: the stream only */
     bool has_ports;   /* tcp, udp, sctp and application protocols over them, and ip */

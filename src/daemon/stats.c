@@ -653,6 +653,7 @@ static void add_output(struct stats *stats, const struct output *output)
         [OUTPUT_METADATA] = { "output.metadata.written", "output.metadata.lost" },
         [OUTPUT_STREAM] = { "output.stream.written", "output.stream.lost" },
         [OUTPUT_IGMP] = { "output.igmp.written", "output.igmp.lost" },
+        [OUTPUT_ARP] = { "output.arp.written", "output.arp.lost" },
         [OUTPUT_APP] = { "output.app.written", "output.app.lost" },
         [OUTPUT_FILE] = { "output.file.written", "output.file.lost" },
         [OUTPUT_FIREWALL] = { "output.firewall.written", "output.firewall.lost" },

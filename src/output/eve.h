@@ -71,6 +71,7 @@ void eve_anomaly(struct eve *eve, struct text *out, const struct packet_record *
 void eve_packet_metadata(struct eve *eve, struct text *out, const struct packet_record *record);
 void eve_stream(struct eve *eve, struct text *out, const struct packet_record *record);
 void eve_igmp(struct eve *eve, struct text *out, const struct packet_record *record);
+void eve_arp(struct eve *eve, struct text *out, const struct packet_record *record);
 void eve_tagged_packet(struct eve *eve, struct text *out, const struct packet_record *record);
 void eve_flow(struct eve *eve, struct text *out, const struct flow_record *record);
 void eve_netflow(struct eve *eve, struct text *out, const struct flow_record *record, enum flow_direction direction);

@@ -6,6 +6,7 @@
 
 #include "output_priv.h"
 #include "pcap_log.h"
+#include "sluice/bytes.h"
 #include "sluice/decode_event.h"
 #include "sluice/json.h"
 #include "sluice/stream_event.h"
@@ -467,5 +468,28 @@ void eve_igmp(struct eve *eve, struct text *out, const struct packet_record *rec
     eve_header(eve, out, record, "igmp");
     eve_direction(out, record);
     igmp_object(out, &record->igmp);
+    eve_end(eve, out);
+}
+
+void eve_arp(struct eve *eve, struct text *out, const struct packet_record *record)
+{
+    /* Offsets of the addresses in the message. */
+    enum { SENDER_MAC = 8, SENDER_IP = 14, TARGET_MAC = 18, TARGET_IP = 24 };
+    static const char *const opcodes[] = { "request", "reply", "request_reverse", "reply_reverse" }; /* from 1 on */
+    const uint8_t *message = record->arp;
+    struct address sender = { 0 }, target = { 0 };
+
+    memcpy(sender.bytes, message + SENDER_IP, 4);
+    memcpy(target.bytes, message + TARGET_IP, 4);
+    eve_header(eve, out, record, "arp");
+    json_member_object(out, "arp");
+    json_member_string(out, "hw_type", "ethernet");
+    json_member_string(out, "proto_type", "ipv4");
+    json_member_string(out, "opcode", opcodes[load_be16(message + 6) - 1]);
+    eve_mac(out, "src_mac", message + SENDER_MAC);
+    eve_address(eve, out, "src_ip", &sender, 4);
+    eve_mac(out, "dest_mac", message + TARGET_MAC);
+    eve_address(eve, out, "dest_ip", &target, 4);
+    json_object_close(out);
     eve_end(eve, out);
 }

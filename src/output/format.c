@@ -81,7 +81,8 @@ void format_packet(struct output *output, const struct packet_record *record)
     } others[] = { { OUTPUT_PACKET, eve_tagged_packet },
                    { OUTPUT_METADATA, eve_packet_metadata },
                    { OUTPUT_STREAM, eve_stream },
-                   { OUTPUT_IGMP, eve_igmp } };
+                   { OUTPUT_IGMP, eve_igmp },
+                   { OUTPUT_ARP, eve_arp } };
     const uint32_t kinds = record->kinds;
     const bool has_alerts = kinds & 1u << OUTPUT_ALERT;
     struct eve *eve = &output->eve;

@@ -84,7 +84,8 @@ void output_packet(struct output_port *port, const struct packet *pkt, const str
         decision = &nothing;
     capture_file = port->pcap ? pcap_log_packet(port->pcap, pkt, decision) : 0;
     if (decision->alert_count == 0 && pkt->verdict != VERDICT_DROP && !pkt->would_drop && pkt->event_count == 0 &&
-        !decision->tagged && !decision->texts && !(port->wanted & 1u << OUTPUT_STREAM))
+        !decision->tagged && !decision->texts &&
+        !(port->wanted & (1u << OUTPUT_STREAM | 1u << OUTPUT_IGMP | 1u << OUTPUT_ARP)))
         return;
     kinds = event_limit_packet(&port->limits, port->wanted, eve, pkt, decision);
     if (kinds == 0)
@@ -332,7 +333,7 @@ static uint32_t wanted_kinds(const struct output_options *options)
         wanted &= ~(1u << OUTPUT_PACKET);
     if (!options->eve_path && options->destination_count == 0) /* events that are not shown on the terminal */
         wanted &= ~(1u << OUTPUT_FLOW | 1u << OUTPUT_NETFLOW | 1u << OUTPUT_PACKET | 1u << OUTPUT_METADATA |
-                    1u << OUTPUT_STREAM | 1u << OUTPUT_IGMP | APP_RECORD_KINDS);
+                    1u << OUTPUT_STREAM | 1u << OUTPUT_IGMP | 1u << OUTPUT_ARP | APP_RECORD_KINDS);
     return wanted;
 }
 

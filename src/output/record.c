@@ -72,6 +72,8 @@ uint32_t record_kinds(uint32_t wanted, const struct eve_options *eve, const stru
         kinds |= 1u << OUTPUT_STREAM;
     if (pkt->protocol == IPPROTO_IGMP && pkt->transport)
         kinds |= 1u << OUTPUT_IGMP;
+    if (pkt->arp)
+        kinds |= 1u << OUTPUT_ARP;
     return kinds & wanted;
 }
 
@@ -211,6 +213,8 @@ void record_copy_packet(struct packet_record *out, const struct packet *pkt)
     out->has_ethernet = pkt->ethernet != NULL;
     if (pkt->ethernet)
         memcpy(out->ethernet, pkt->ethernet, sizeof(out->ethernet));
+    if (pkt->arp)
+        memcpy(out->arp, pkt->arp, sizeof(out->arp));
     out->has_transport = pkt->ip_version != 0 && pkt->transport;
     if (!out->has_transport)
         return;

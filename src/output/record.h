@@ -161,6 +161,7 @@ struct packet_record {
     uint32_t esp_spi;
     struct sctp_info sctp;
     struct igmp_info igmp;
+    uint8_t arp[28]; /* kinds has OUTPUT_ARP: the message (RFC 826) */
 };
 
 _Static_assert(sizeof(struct packet_record) + RECORD_MAX_ALERTS * sizeof(struct alert) +

@@ -23,8 +23,8 @@ static const char *const default_event_types[] = { "alert",  "drop",     "anomal
 
 /* Event types of Suricata that Sluice does not support yet. */
 static const char *const later_event_types[] = {
-    "arp",    "bittorrent-dht", "dnp3", "doh2", "enip", "frame", "http2",  "imap", "ldap",
-    "modbus", "mqtt",           "pop3", "rdp",  "rfb",  "sip",   "telnet", NULL,
+    "bittorrent-dht", "dnp3", "doh2", "enip", "frame", "http2", "imap",   "ldap",
+    "modbus",         "mqtt", "pop3", "rdp",  "rfb",   "sip",   "telnet", NULL,
 };
 
 const struct setting output_settings[] = {
@@ -325,6 +325,10 @@ const struct setting eve_settings[] = {
       SETTING_FIELD(eve_options, enabled[OUTPUT_IGMP]),
       .type = SETTING_SECTION,
       .help = "Event type igmp: an IGMP or RGMP message" },
+    { .name = "eve.types.arp",
+      SETTING_FIELD(eve_options, enabled[OUTPUT_ARP]),
+      .type = SETTING_SECTION,
+      .help = "Event type arp: an ARP message for IPv4 over Ethernet" },
     { .name = "eve.types.files",
       SETTING_FIELD(eve_options, enabled[OUTPUT_FILE]),
       .type = SETTING_SECTION,

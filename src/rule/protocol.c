@@ -16,6 +16,8 @@ enum protocol_trait {
     STREAM_ONLY = 1 << 4,
     ANY_PACKET = 1 << 5,
     EVERY_PROTOCOL = 1 << 6,
+    ARP = 1 << 7,
+    ETHERNET = 1 << 8,
 };
 
 static const struct {
@@ -41,6 +43,8 @@ static const struct {
     { "gre", { IPPROTO_GRE }, 0 },
     { "esp", { IPPROTO_ESP }, 0 },
     { "ah", { IPPROTO_AH }, 0 },
+    { "arp", { 0 }, ANY_PACKET | ARP },
+    { "ether", { 0 }, EVERY_PROTOCOL | ANY_PACKET | ETHERNET },
 };
 
 enum { OVER_TCP = 1, OVER_UDP = 2, OVER_BOTH = 3 };
@@ -91,9 +95,7 @@ static const struct {
     { "tftp", OVER_UDP },
     { "tls", OVER_TCP },
     { "websocket", OVER_TCP },
-    /* Suricata's names for protocols other than application protocols; Sluice does not support them. */
-    { "arp", 0 },
-    { "ether", 0 },
+    /* Suricata's name for packets in a VXLAN tunnel, which is no application protocol; Sluice does not support it. */
     { "vxlan", 0 },
 };
 
@@ -129,6 +131,8 @@ static struct rule_protocol make_protocol(size_t row)
         .ipv4 = !(traits & IP6_ONLY),
         .ipv6 = !(traits & IP4_ONLY),
         .any_packet = traits & ANY_PACKET,
+        .arp = traits & ARP,
+        .ethernet = traits & ETHERNET,
         .packet_only = traits & PACKET_ONLY,
         .stream_only = traits & STREAM_ONLY,
         .has_ports = traits & PORTS,

@@ -39,6 +39,7 @@ static bool add_type(struct output_filter *filter, const char *type)
         { "metadata", 1u << OUTPUT_METADATA },
         { "stream", 1u << OUTPUT_STREAM },
         { "igmp", 1u << OUTPUT_IGMP },
+        { "arp", 1u << OUTPUT_ARP },
         { "files", 1u << OUTPUT_FILE },
         { "firewall", 1u << OUTPUT_FIREWALL },
         { "engine", 1u << OUTPUT_ENGINE },

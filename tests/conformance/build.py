@@ -21,7 +21,7 @@ FIN, SYN, RST, PSH, ACK, URG = 1, 2, 4, 8, 16, 32
 ICMP, IGMP, TCP, UDP, GRE, ESP, AH, SCTP = 1, 2, 6, 17, 47, 50, 51, 132
 HOP_BY_HOP, ROUTING, FRAGMENT, ICMP6, NO_NEXT, DESTINATION = 0, 43, 44, 58, 59, 60
 MAC_CLIENT, MAC_SERVER = bytes.fromhex('020000000001'), bytes.fromhex('020000000002')
-TYPE_IP4, TYPE_IP6, TYPE_VLAN, TYPE_QINQ = 0x0800, 0x86dd, 0x8100, 0x88a8
+TYPE_IP4, TYPE_ARP, TYPE_IP6, TYPE_VLAN, TYPE_QINQ = 0x0800, 0x0806, 0x86dd, 0x8100, 0x88a8
 
 
 class Case(typing.NamedTuple):
@@ -151,6 +151,13 @@ def ethernet(packet, *vlans, source=MAC_CLIENT, destination=MAC_SERVER):
     types.append(TYPE_IP6 if packet[0] >> 4 == 6 else TYPE_IP4)
     tags = b''.join(struct.pack('!HH', vlan, types[at + 1]) for at, vlan in enumerate(vlans))
     return destination + source + struct.pack('!H', types[0]) + tags + packet
+
+
+def arp(opcode, sender, target, target_mac=bytes(6)):
+    """An Ethernet frame with an ARP message for IPv4; it is sent to all stations unless target_mac is given."""
+    message = struct.pack('!HHBBH', 1, TYPE_IP4, 6, 4, opcode) + MAC_CLIENT + ipaddress.ip_address(sender).packed + \
+        target_mac + ipaddress.ip_address(target).packed
+    return (target_mac if any(target_mac) else b'\xff' * 6) + MAC_CLIENT + struct.pack('!H', TYPE_ARP) + message
 
 
 # --- Databases that rules refer to

@@ -32,7 +32,7 @@ EXCEPTIONS = {
 }
 # Protocols of rules other than application protocols, and other names of application protocols.
 PROTOCOLS = ['tcp', 'tcp-pkt', 'tcp-stream', 'udp', 'icmp', 'icmpv4', 'icmpv6', 'ip', 'ip4', 'ipv4', 'ip6', 'ipv6',
-             'pkthdr', 'sctp', 'igmp', 'gre', 'esp', 'ah']
+             'pkthdr', 'sctp', 'igmp', 'gre', 'esp', 'ah', 'arp', 'ether']
 OTHER_NAMES = ['http1', 'ikev2', 'ssl']
 
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* ARP (RFC 826) for IPv4 over Ethernet: the header is checked; its fields are not stored. */
+/* ARP (RFC 826) for IPv4 over Ethernet. */
 #include "decode_priv.h"
 
 enum {
@@ -35,5 +35,6 @@ bool decode_arp(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 
     if (opcode < ARP_FIRST_OPCODE || opcode > ARP_LAST_OPCODE)
         return decode_invalid(pkt, DECODE_EVENT_ARP_UNSUPPORTED_OPCODE);
+    pkt->arp = header;
     return true;
 }

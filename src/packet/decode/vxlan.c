@@ -26,7 +26,9 @@ bool decode_vxlan(struct decoder *decoder, struct packet *pkt, struct cursor cur
         decode_tunnel(decoder, pkt, cur, PACKET_SOURCE_VXLAN, decode_ipv6);
     else if (type == ETHER_VLAN || type == ETHER_PROVIDER_BRIDGE || type == ETHER_QINQ)
         decode_tunnel(decoder, pkt, cur, PACKET_SOURCE_VXLAN, decode_vlan);
-    else if (type != ETHER_ARP)
+    else if (type == ETHER_ARP)
+        decode_tunnel(decoder, pkt, cur, PACKET_SOURCE_VXLAN, decode_arp);
+    else
         decode_invalid(pkt, DECODE_EVENT_VXLAN_UNKNOWN_PAYLOAD_TYPE);
     return true;
 }

@@ -3,7 +3,7 @@
 import struct
 
 from build import (CLIENT, SERVER, certificate, client, client_hello, dcerpc_datagram, der, der_number, dns_message,
-                   dns_name, dns_record, icmp_packet, ipv4, kerberos_name, ntlmssp, request, response, sequence, server,
+                   dns_name, dns_record, icmp_packet, igmp, ipv4, kerberos_name, ntlmssp, request, response, sequence, server,
                    server_hello, smb2, smb2_file, smb2_pipe, tagged, tcp, tls_handshake, tls_record, udp, udp_packet,
                    vector)
 
@@ -110,6 +110,10 @@ cases = {
     'icmp': ([icmp_packet()], [(1, 'drop icmp any any -> any any (itype:8;)'), (0, 'alert ' + NO_MATCH)], {},
              ['--ips'],
              ['1 event_type=drop drop.icmp_id=1 drop.icmp_seq=1']),
+    'igmp': ([igmp(0x16, '224.0.0.5'), igmp(0x11, '224.0.0.5')],
+             alerts((1, 'igmp any any -> any any (igmp.type:22;)'), (0, NO_MATCH)), {},
+             ['--set', 'eve.types=[alert, igmp]'],
+             ['1 event_type=igmp igmp.type=22', '1 event_type=igmp igmp.type=17']),
     'rgmp': ([ipv4(2, struct.pack('!BBH4s', 0xff, 0, 0, bytes(4)))],
              alerts((1, 'igmp any any -> any any (igmp.type:255;)'), (0, NO_MATCH)), {},
              ['--set', 'eve.types=[alert, igmp]'],

@@ -3,7 +3,7 @@
 import ipaddress
 import struct
 
-from build import (ACK, AH, Case, client, CLIENT, CLIENT6, DESTINATION, ESP, ethernet, fragments, GRE, HOP_BY_HOP,
+from build import (ACK, AH, arp, Case, client, CLIENT, CLIENT6, DESTINATION, ESP, ethernet, fragments, GRE, HOP_BY_HOP,
                    icmp_packet, igmp, ipv4, ipv6, NO_NEXT, PSH, ROUTING, sctp, sctp_chunk, server, SERVER, SERVER6, SYN,
                    tcp, tcp_packet, udp_packet, with_extensions)
 
@@ -267,6 +267,25 @@ events = [
     (0, rule('tcp', 'stream-event:3whs_ack_in_wrong_dir;')),
 ]
 
+# --- ARP: a request and a reply for IPv4, a message of another protocol, one without addresses, and a datagram
+
+arp_packets = [arp(1, CLIENT, SERVER), arp(2, CLIENT, SERVER, b'\2\0\0\0\0\7'),
+               arp(1, CLIENT, SERVER).replace(b'\x08\0\6\4', b'\x88\0\6\4'), arp(1, CLIENT, SERVER)[:30],
+               ethernet(udp_packet(b'no message of ARP', (40000, 9999)))]
+arp_rules = [
+    (2, rule("arp", "")),
+    (0, rule('arp', 'l3_proto:ipv4;')),
+    (1, rule('arp', 'ether.hdr; content:"|02 00 00 00 00 07|"; startswith;')),
+    (5, rule('ether', '')),
+    (1, rule('ether', 'l3_proto:ipv4;')),
+    (0, rule('ether', 'l3_proto:ipv6;')),
+    (1, rule('ether', 'content:"no message";')),
+    (1, rule('ip', 'l3_proto:!ip6;')),
+    (0, rule('ip', 'l3_proto:!ip4;')),
+    (1, rule('pkthdr', 'decode-event:arp.unsupported_protocol;')),
+    (1, rule('pkthdr', 'decode-event:arp.unsupported_pkt;')),
+]
+
 cases = {
     'ipv6': (ipv6_packets, ipv6_rules),
     'icmpv6': (icmpv6_packets, icmpv6_rules),
@@ -275,6 +294,9 @@ cases = {
     'igmp': (igmp_packets, igmp_rules),
     'sctp': (sctp_packets, sctp_rules),
     'ethernet': Case(ethernet_packets, ethernet_rules, ethernet=True),
+    'arp': Case(arp_packets, arp_rules, ethernet=True, options=['--set', 'eve.types=[alert, arp]'],
+                events=['1 event_type=arp arp.opcode=request arp.dest_mac=00:00:00:00:00:00',
+                        '1 event_type=arp arp.opcode=reply arp.dest_mac=02:00:00:00:00:07', '2 event_type=arp']),
     'protocols': (protocol_packets, protocol_rules),
     'events': (event_packets, events),
 }
