@@ -53,6 +53,9 @@ int datasets_new(struct datasets **out, const struct datasets_options *options);
 int datasets_inherit(struct datasets *datasets, const struct datasets *previous);
 void datasets_free(struct datasets *datasets); /* NULL is allowed */
 
+/* Form of a file: lines (dataset_parse_line()), one JSON text, or a JSON object on each line. */
+enum dataset_format { DATASET_LINES, DATASET_JSON, DATASET_NDJSON };
+
 /* Definition of a set in a rule or in the configuration. Paths are as written there. */
 struct dataset_spec {
     struct span name;
@@ -64,6 +67,12 @@ struct dataset_spec {
     bool from_rule;   /* defined in a rule, so datasets_options restrict `save`; false: defined in the configuration */
     const char *rule_file; /* file with the rule, in whose directory `load` is first searched; NULL: none */
     size_t memcap;         /* 0: the default */
+    enum dataset_format format;
+    /* Sets in JSON. Keys are paths of member names with dots between them. Each value has an object, which alerts show
+     * (dataset_object()). */
+    struct span value_key; /* member of the object that has the value */
+    struct span array_key; /* DATASET_JSON: the array of objects in the file; .at NULL: the file is the array */
+    bool remove_key;       /* the object is stored without the member value_key */
 };
 
 /* Gets the set named spec->name, which is created and loaded if it does not exist. Returns 0, -ENOMEM, or -EINVAL with
@@ -97,6 +106,9 @@ enum dataset_change { DATASET_CHANGED, DATASET_UNCHANGED, DATASET_FULL };
 bool dataset_has(struct dataset *set, const uint8_t *bytes, size_t length);
 /* Returns the reputation value of an entry (datarep) in *value; false when the entry is not in the set. */
 bool dataset_value(struct dataset *set, const uint8_t *bytes, size_t length, uint16_t *value);
+/* Returns whether the value is in the set. Sets *json to the text of its JSON object, which is valid as long as the
+ * set; NULL: the value has none. */
+bool dataset_object(struct dataset *set, const uint8_t *bytes, size_t length, const char **json);
 enum dataset_change dataset_add(struct dataset *set, const uint8_t *bytes, size_t length);
 /* Adds a value like dataset_add(), together with its reputation (datarep). If the set has the value already, replaces
  * its reputation and returns DATASET_UNCHANGED. */
@@ -112,6 +124,9 @@ size_t dataset_count(struct dataset *set);
 /* Parses "VALUE" or "VALUE,NUMBER" into at most DATASET_MAX_STRING bytes. Returns NULL, or an error message. */
 const char *dataset_parse_line(enum dataset_type type, struct span line, uint8_t *bytes, size_t *length,
                                uint16_t *value);
+/* Parses a value in the form that it has in JSON: strings as they are, others as in lines. Returns like
+ * dataset_parse_line(). */
+const char *dataset_parse_text(enum dataset_type type, struct span text, uint8_t *bytes, size_t *length);
 /* Appends the text form of a value, without the number. */
 void dataset_print_value(enum dataset_type type, const uint8_t *bytes, size_t length, struct text *out);
 

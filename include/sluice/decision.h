@@ -16,12 +16,14 @@ struct app;
 struct app_tx;
 struct stream;
 
-/* Bytes that a pcre of a rule captured: a variable of its alert, of the packet, or of the flow. */
+/* Bytes that a pcre of a rule captured, or the object of a value in a dataset: a variable of the alert, of the packet,
+ * or of the flow. */
 struct rule_capture {
     uint32_t number; /* number of the variable's name in the ruleset */
     uint8_t kind;    /* RULE_NAME_ALERT_TEXT, RULE_NAME_PACKET_TEXT, RULE_NAME_FLOW_TEXT */
     uint8_t length;  /* longer captures are truncated */
     uint8_t bytes[FLOW_TEXT_MAX];
+    const char *json; /* RULE_NAME_ALERT_TEXT: a JSON object instead of bytes, valid as long as the rule; else NULL */
 };
 enum { RULE_TEXTS_MAX = 32 };
 struct rule_captures {

@@ -323,7 +323,7 @@ struct rule {
     enum rule_payload payload;
     uint8_t state_use[RULE_NAME_KIND_COUNT]; /* RULE_STATE_READS, RULE_STATE_WRITES */
     const struct rule_tag *tag;              /* NULL: none */
-    bool captures_text;                      /* a pcre captures text */
+    bool captures_text;                      /* a pcre captures text, or a dataset has objects for alerts */
     bool extracts_values;                    /* byte_extract or byte_math stores a value */
     const char *const *applications; /* protocol names, NULL-terminated: the rule matches only in flows of one of these
                                         protocols; NULL: in all flows */

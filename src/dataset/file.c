@@ -12,10 +12,12 @@
 #include <unistd.h>
 
 #include "file.h"
+#include "json.h"
 #include "set.h"
 
 enum {
     MAX_ERRORS = 20,                   /* maximum number of errors reported per file */
+    MAX_JSON = 256 << 20,              /* bytes of a file in JSON */
     MAX_LINE = 2 * DATASET_MAX_STRING, /* Base64 has 4 bytes for 3, then follows a reputation */
 };
 
@@ -32,7 +34,7 @@ struct load {
 
 static void report_line(struct load *load, const char *text, const char *message)
 {
-    struct position at = { .file = load->path, .line_text = text, .line = load->line, .column = 1 };
+    struct position at = { .file = load->path, .line_text = text, .line = load->line, .column = load->line > 0 };
 
     if (++load->errors <= MAX_ERRORS)
         diag_error(load->diag, at, "%s", message);
@@ -49,6 +51,62 @@ static size_t read_line(FILE *file, char text[MAX_LINE + 1])
         text[length++] = (char)c;
     text[length] = '\0';
     return length;
+}
+
+/* Adds the value of a JSON object. */
+static int add_object(const char *value, size_t value_length, const char *object, void *user)
+{
+    struct load *load = user;
+    size_t length;
+
+    if (!value) {
+        diag_warning(load->diag, (struct position){ .file = load->path, .line = load->line, .column = load->line > 0 },
+                     "an object without a text in the member of 'value_key' is left out");
+        return 0;
+    }
+    const char *error =
+        dataset_parse_text(dataset_type_of(load->set), (struct span){ value, value_length }, load->bytes, &length);
+
+    if (error) {
+        report_line(load, NULL, error);
+    } else if (dataset_add_object(load->set, load->bytes, length, object) == DATASET_FULL) {
+        load->full = true;
+        report_line(load, NULL, "the dataset is full: raise its memcap to load the rest of this file");
+    }
+    return load->full;
+}
+
+/* Reads JSON texts up to `delimiter`: lines, or the whole file. */
+static int load_json(struct load *load, FILE *file, const struct json_layout *layout, int delimiter)
+{
+    struct json_reader *reader;
+    struct stat status;
+    char *text = NULL;
+    size_t size = 0;
+    ssize_t length;
+
+    if (fstat(fileno(file), &status))
+        return -errno;
+    if (status.st_size > MAX_JSON) {
+        report_line(load, NULL, "the file is larger than 256 MiB");
+        return -EINVAL;
+    }
+    reader = json_reader_new();
+    if (!reader)
+        return -ENOMEM;
+    while (!load->full && (length = getdelim(&text, &size, delimiter, file)) >= 0) {
+        const char *error = NULL;
+        int result;
+
+        load->line += delimiter == '\n';
+        if (span_trim((struct span){ text, strcspn(text, "\r\n") }).length > 0 || delimiter != '\n')
+            error = json_reader_each(reader, text, (size_t)length, layout, add_object, load, &result);
+        if (error)
+            report_line(load, NULL, error);
+    }
+    free(text);
+    json_reader_free(reader);
+    return ferror(file) ? -EIO : load->full ? -ENOSPC : load->errors ? -EINVAL : 0;
 }
 
 static int load_lines(struct load *load, FILE *file)
@@ -107,20 +165,39 @@ static int open_file(const char *path, FILE **out)
     return err;
 }
 
-int dataset_load(struct dataset *set, const char *path, struct diag *diag)
+/* Returns a copy of the text, or NULL for an absent one or when memory is exhausted, which sets *failed. */
+static char *copy_key(struct span text, bool *failed)
+{
+    char *copy = text.at ? strndup(text.at, text.length) : NULL;
+
+    *failed |= text.at && !copy;
+    return copy;
+}
+
+int dataset_load(struct dataset *set, const char *path, const struct dataset_spec *spec, struct diag *diag)
 {
     struct load load = { .set = set, .diag = diag, .path = path, .bytes = malloc(DATASET_MAX_STRING) };
     struct position whole = { .file = path };
     FILE *file = NULL;
-    int err = load.bytes ? open_file(path, &file) : -ENOMEM;
+    bool failed = !load.bytes;
+    char *value_key = copy_key(spec->value_key, &failed), *array_key = copy_key(spec->array_key, &failed);
+    const struct json_layout layout = { .value_key = value_key,
+                                        .array_key = array_key,
+                                        .is_object = spec->format == DATASET_NDJSON,
+                                        .remove_key = spec->remove_key };
+    int err = failed ? -ENOMEM : open_file(path, &file);
 
-    if (!err)
+    if (!err && spec->format == DATASET_LINES)
         err = load_lines(&load, file);
+    else if (!err)
+        err = load_json(&load, file, &layout, spec->format == DATASET_NDJSON ? '\n' : '\0');
     if (file)
         fclose(file);
+    free(value_key);
+    free(array_key);
     free(load.bytes);
     if (load.errors > MAX_ERRORS)
-        diag_error(diag, whole, "%u more lines have errors", load.errors - MAX_ERRORS);
+        diag_error(diag, whole, "%u more values have errors", load.errors - MAX_ERRORS);
     return err;
 }
 

@@ -63,23 +63,20 @@ static const char *parse_hash(struct span text, size_t size, uint8_t *bytes, siz
     return NULL;
 }
 
-const char *dataset_parse_line(enum dataset_type type, struct span line, uint8_t *bytes, size_t *length,
-                               uint16_t *value)
+const char *dataset_parse_text(enum dataset_type type, struct span text, uint8_t *bytes, size_t *length)
 {
-    struct span rest = line, text = { NULL, 0 };
     struct address address;
-    uint64_t number = 0;
 
     *length = 0;
-    span_next(&rest, ',', &text);
-    if (rest.at && !span_to_uint(span_trim(rest), 0, UINT16_MAX, &number))
-        return "a number from 0 to 65535 must follow the comma";
-    *value = (uint16_t)number;
     if (text.length == 0)
         return "a value is missing";
     switch (type) {
     case DATASET_STRING:
-        return parse_string(text, bytes, length);
+        if (text.length > DATASET_MAX_STRING)
+            return "the value is longer than 65535 bytes";
+        memcpy(bytes, text.at, text.length);
+        *length = text.length;
+        return NULL;
     case DATASET_MD5:
         return parse_hash(text, 16, bytes, length);
     case DATASET_SHA256:
@@ -96,6 +93,22 @@ const char *dataset_parse_line(enum dataset_type type, struct span line, uint8_t
     *length = version == 4 ? 4 : 16;
     memcpy(bytes, address.bytes, *length);
     return NULL;
+}
+
+const char *dataset_parse_line(enum dataset_type type, struct span line, uint8_t *bytes, size_t *length,
+                               uint16_t *value)
+{
+    struct span rest = line, text = { NULL, 0 };
+    uint64_t number = 0;
+
+    *length = 0;
+    span_next(&rest, ',', &text);
+    if (rest.at && !span_to_uint(span_trim(rest), 0, UINT16_MAX, &number))
+        return "a number from 0 to 65535 must follow the comma";
+    *value = (uint16_t)number;
+    if (type == DATASET_STRING && text.length > 0)
+        return parse_string(text, bytes, length);
+    return dataset_parse_text(type, text, bytes, length);
 }
 
 /* --- Writing -------------------------------------------------------------------------------------- */

@@ -229,7 +229,7 @@ static int create_set(struct datasets *datasets, const struct dataset_spec *spec
                          entry->name);
     if (!entry->load || (entry->save && access(entry->load, F_OK) != 0))
         return 0; /* the set has no file to load, or has not been saved yet */
-    err = dataset_load(entry->set, entry->load, diag);
+    err = dataset_load(entry->set, entry->load, spec, diag);
     if (!err)
         return 0;
     dataset_free(entry->set);
@@ -315,6 +315,10 @@ int datasets_get(struct datasets *datasets, const struct dataset_spec *spec, str
 
     if (spec->name.length > DATASET_MAX_NAME)
         return set_error(error, "the name of a dataset may have at most %d characters", DATASET_MAX_NAME);
+    if (spec->format != DATASET_LINES && (!spec->load.at || spec->save.at))
+        return set_error(error, "a dataset in JSON needs 'load'; it cannot be saved");
+    if (spec->format != DATASET_LINES && !spec->value_key.at)
+        return set_error(error, "a dataset in JSON needs 'value_key', the member of the objects that has the value");
     if (!entry && !spec->has_type)
         return set_error(error, "unknown dataset '" SPAN_FORMAT "': specify its type", SPAN_ARGS(spec->name));
     err = resolve_paths(datasets, spec, &load, &save, error);

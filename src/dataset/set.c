@@ -16,13 +16,14 @@
 #include <xxhash.h>
 
 #include "set.h"
+#include "sluice/arena.h"
 #include "sluice/transfer.h"
 
 enum {
     SHARDS = 16,
     MIN_BLOCKS = 64,
     BLOCK_SIZE = 64,
-    ENTRY_BYTES = 46,
+    ENTRY_BYTES = 44,
     CONTINUATION_BYTES = 60,
     BUCKETS_PER_LOCK = 64, /* dataset_each() holds the lock of a shard for this number of buckets */
 };
@@ -33,7 +34,7 @@ struct entry {
     uint32_t next;       /* index of the first block of the next value in the bucket; 0: none */
     uint32_t hash;
     uint32_t length;
-    uint16_t value; /* reputation of the value (datarep) */
+    uint32_t value; /* reputation of the value (datarep); in a set of JSON objects: number of the object, from 1 on */
     uint8_t bytes[ENTRY_BYTES];
 };
 
@@ -65,6 +66,11 @@ struct dataset {
     atomic_uint owners; /* number of owners (registries); dataset_free() of the last one frees the set */
     atomic_uint_least64_t memcap_hits;
     unsigned shards_made;
+    /* JSON objects of the values, in the order of the file; written only while the set is loaded. */
+    struct arena *object_memory; /* NULL: the set has no objects */
+    const char **objects;
+    uint32_t object_count, object_capacity;
+    size_t object_bytes, memcap;
     struct shard shard[SHARDS];
 };
 
@@ -104,6 +110,7 @@ int dataset_new(struct dataset **out, enum dataset_type type, size_t memcap, uin
         return -ENOMEM;
     set->type = type;
     set->seed = seed;
+    set->memcap = memcap;
     atomic_init(&set->owners, 1);
     for (; set->shards_made < SHARDS; set->shards_made++) {
         if (shard_init(&set->shard[set->shards_made], memcap / SHARDS)) {
@@ -130,12 +137,14 @@ void dataset_free(struct dataset *set)
         free(set->shard[i].blocks);
         free(set->shard[i].buckets);
     }
+    arena_free(set->object_memory);
+    free(set->objects);
     free(set);
 }
 
 size_t dataset_memory(const struct dataset *set)
 {
-    size_t memory = sizeof(*set);
+    size_t memory = sizeof(*set) + set->object_bytes + set->object_capacity * sizeof(*set->objects);
 
     for (unsigned i = 0; i < SHARDS; i++)
         memory += set->shard[i].block_count * sizeof(union block) +
@@ -263,7 +272,8 @@ static uint32_t *find_link(struct shard *shard, const struct key *key)
 
 /* --- Lookup, addition and removal ----------------------------------------------------------------- */
 
-bool dataset_value(struct dataset *set, const uint8_t *bytes, size_t length, uint16_t *value)
+/* Returns whether the set has the value, with the member `value` of its entry in *value. */
+static bool find_value(struct dataset *set, const uint8_t *bytes, size_t length, uint32_t *value)
 {
     struct key key;
 
@@ -280,12 +290,33 @@ bool dataset_value(struct dataset *set, const uint8_t *bytes, size_t length, uin
 
 bool dataset_has(struct dataset *set, const uint8_t *bytes, size_t length)
 {
-    uint16_t value;
+    uint32_t value;
 
-    return dataset_value(set, bytes, length, &value);
+    return find_value(set, bytes, length, &value);
 }
 
-enum dataset_change dataset_set_value(struct dataset *set, const uint8_t *bytes, size_t length, uint16_t value)
+bool dataset_value(struct dataset *set, const uint8_t *bytes, size_t length, uint16_t *value)
+{
+    uint32_t found;
+
+    if (!find_value(set, bytes, length, &found))
+        return false;
+    *value = set->object_memory ? 0 : (uint16_t)found;
+    return true;
+}
+
+bool dataset_object(struct dataset *set, const uint8_t *bytes, size_t length, const char **json)
+{
+    uint32_t found;
+
+    if (!find_value(set, bytes, length, &found))
+        return false;
+    *json = set->object_memory && found > 0 ? set->objects[found - 1] : NULL;
+    return true;
+}
+
+/* Adds a value, or changes the member `value` of its entry. */
+static enum dataset_change store(struct dataset *set, const uint8_t *bytes, size_t length, uint32_t value)
 {
     struct key key;
 
@@ -313,6 +344,42 @@ enum dataset_change dataset_set_value(struct dataset *set, const uint8_t *bytes,
     pthread_mutex_unlock(&shard->lock);
     if (change == DATASET_FULL)
         atomic_fetch_add_explicit(&set->memcap_hits, 1, memory_order_relaxed);
+    return change;
+}
+
+enum dataset_change dataset_set_value(struct dataset *set, const uint8_t *bytes, size_t length, uint16_t value)
+{
+    return store(set, bytes, length, value);
+}
+
+enum dataset_change dataset_add_object(struct dataset *set, const uint8_t *bytes, size_t length, const char *json)
+{
+    size_t size = strlen(json) + 1;
+    enum dataset_change change;
+    char *copy;
+
+    if (dataset_has(set, bytes, length))
+        return DATASET_UNCHANGED;
+    if (!set->object_memory)
+        set->object_memory = arena_new(0);
+    if (set->object_count == set->object_capacity) {
+        uint32_t capacity = set->object_capacity ? set->object_capacity * 2 : 64;
+        const char **objects = realloc(set->objects, capacity * sizeof(*objects));
+
+        if (!objects)
+            return DATASET_FULL;
+        set->objects = objects;
+        set->object_capacity = capacity;
+    }
+    if (!set->object_memory || set->object_bytes + size > set->memcap ||
+        !(copy = arena_alloc(set->object_memory, size)))
+        return DATASET_FULL;
+    memcpy(copy, json, size);
+    change = store(set, bytes, length, set->object_count + 1);
+    if (change == DATASET_CHANGED) {
+        set->objects[set->object_count++] = copy;
+        set->object_bytes += size;
+    }
     return change;
 }
 
@@ -423,10 +490,11 @@ static void write_values(struct transfer *t, struct dataset *set)
         for (uint32_t bucket = 0; bucket <= shard->bucket_mask && !t->error; bucket++) {
             for (uint32_t k = shard->buckets[bucket]; k && !t->error; k = shard->blocks[k].entry.next) {
                 struct entry *entry = &shard->blocks[k].entry;
+                uint16_t value = (uint16_t)entry->value; /* sets of JSON objects are not transferred */
 
                 copy_value(shard, k, bytes);
                 transfer_u32(t, &entry->length);
-                transfer_u16(t, &entry->value);
+                transfer_u16(t, &value);
                 transfer_bytes(t, bytes, entry->length);
             }
         }

@@ -19,6 +19,10 @@ void dataset_free(struct dataset *set);
 size_t dataset_memory(const struct dataset *set);
 uint64_t dataset_memcap_hits(const struct dataset *set);
 
+/* Adds a value with a JSON object, whose text is copied. A set with objects gets values only while it is loaded, by one
+ * thread. If the set has the value already, it keeps its first object, and the result is DATASET_UNCHANGED. */
+enum dataset_change dataset_add_object(struct dataset *set, const uint8_t *bytes, size_t length, const char *json);
+
 /* Calls `each` for all values in unspecified order until one call returns an error, and returns this error, or 0.
  * `bytes` are valid only during the call. Values that other threads add or remove meanwhile may be included or not. */
 int dataset_each(struct dataset *set, int (*each)(const uint8_t *bytes, size_t length, void *user), void *user);

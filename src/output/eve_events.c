@@ -108,7 +108,13 @@ static void alert_object(struct eve *eve, struct text *out, const struct packet_
         if (!has_context)
             json_member_object(out, "context");
         has_context = true;
-        eve_text(out, name, text);
+        if (text->json) {
+            json_key(out, name, strlen(name));
+            text_puts(out, text->json);
+            out->need_comma = true;
+        } else {
+            eve_text(out, name, text);
+        }
     }
     if (has_context)
         json_object_close(out);

@@ -421,6 +421,94 @@ START_TEST(mistakes_in_a_file_are_told_once)
 END_TEST
 
 static const struct {
+    const char *text, *value_key, *array_key;
+    enum dataset_format format;
+    bool remove_key;
+    const char *object;  /* expected object of the value "found"; NULL: the set does not have it */
+    const char *message; /* expected diagnostic; NULL: none */
+    bool loaded;
+} json_files[] = {
+    { "[{\"h\": \"found\", \"n\": 1}, {\"h\": \"other\"}]", "h", NULL, DATASET_JSON, false, "{\"h\":\"found\",\"n\":1}",
+      NULL, true },
+    { "[{\"h\": \"found\", \"n\": 1}, {\"h\": \"found\", \"n\": 2}]", "h", NULL, DATASET_JSON, true, "{\"n\":1}", NULL,
+      true },
+    { "{\"a\": {\"list\": [{\"k\": {\"h\": \"found\"}, \"n\": [1, null]}]}}", "k.h", "a.list", DATASET_JSON, true,
+      "{\"k\":{},\"n\":[1,null]}", NULL, true },
+    { "{\"h\": \"found\", \"u\": \"a/b\"}\n\n{\"h\": \"other\"}\n", "h", NULL, DATASET_NDJSON, false,
+      "{\"h\":\"found\",\"u\":\"a/b\"}", NULL, true },
+    { "{\"h\": \"found\"}\n{\"x\": 1}", "h", NULL, DATASET_NDJSON, false, "{\"h\":\"found\"}", "left out", true },
+    { "{\"h\": 7}\n{\"h\": \"found\"}", "h", NULL, DATASET_NDJSON, false, "{\"h\":\"found\"}", "left out", true },
+    { "[]", "h", NULL, DATASET_JSON, false, NULL, NULL, true },
+    { "{\"h\": \"found\"}", "h", NULL, DATASET_JSON, false, NULL, "an array is expected", false },
+    { "{\"a\": 1}", "h", "a", DATASET_JSON, false, NULL, "no array", false },
+    { "[{\"h\": \"found\"}", "h", NULL, DATASET_JSON, false, NULL, "unexpected end", false },
+    { "[{\"h\": \"found\"}] x", "h", NULL, DATASET_JSON, false, NULL, "unexpected character", false },
+    { "[{\"h\": \"\xff\"}]", "h", NULL, DATASET_JSON, false, NULL, "utf-8", false },
+    { "{\"h\": \"\"}", "h", NULL, DATASET_NDJSON, false, NULL, "a value is missing", false },
+    { "null", "h", NULL, DATASET_NDJSON, false, NULL, "not null", false },
+};
+
+START_TEST(json_files_have_objects)
+{
+    struct dataset_spec spec = spec_of("json", DATASET_STRING);
+    struct datasets *datasets = open_datasets(true, false);
+    struct dataset *set = NULL;
+    const char *object = NULL;
+
+    write_file("set.json", json_files[_i].text);
+    spec.load = span_of("set.json");
+    spec.format = json_files[_i].format;
+    spec.value_key = span_of(json_files[_i].value_key);
+    if (json_files[_i].array_key)
+        spec.array_key = span_of(json_files[_i].array_key);
+    spec.remove_key = json_files[_i].remove_key;
+    ck_assert_int_eq(datasets_get(datasets, &spec, &set, diag, error), json_files[_i].loaded ? 0 : -EINVAL);
+    if (json_files[_i].message) {
+        ck_assert_uint_eq(diag_errors(diag) + diag_warnings(diag), 1);
+        ck_assert_msg(strstr(diag_get(diag, 0)->message, json_files[_i].message), "%s", diag_get(diag, 0)->message);
+    } else {
+        ck_assert_uint_eq(diag_errors(diag) + diag_warnings(diag), 0);
+    }
+    if (set) {
+        ck_assert_int_eq(dataset_object(set, (const uint8_t *)"found", 5, &object), json_files[_i].object != NULL);
+        ck_assert_pstr_eq(object, json_files[_i].object);
+        ck_assert_int_eq(dataset_add(set, (const uint8_t *)"added", 5), DATASET_CHANGED);
+        ck_assert(dataset_object(set, (const uint8_t *)"added", 5, &object));
+        ck_assert_ptr_null(object);
+    }
+    datasets_free(datasets);
+}
+END_TEST
+
+/* The objects of a set count towards its memcap, too. */
+START_TEST(objects_are_limited)
+{
+    struct dataset_spec spec = spec_of("json", DATASET_STRING);
+    struct datasets *datasets = open_datasets(true, false);
+    struct dataset *set = NULL;
+    char text[400];
+
+    snprintf(text, sizeof(text), "{\"h\": \"a\", \"x\": \"%0300d\"}", 0);
+    write_file("set.json", text);
+    spec.load = span_of("set.json");
+    spec.format = DATASET_NDJSON;
+    spec.value_key = span_of("h");
+    spec.memcap = 200;
+    ck_assert_int_eq(datasets_get(datasets, &spec, &set, diag, error), -EINVAL);
+    ck_assert_ptr_nonnull(strstr(error, "too many values"));
+    spec.name = span_of("no key");
+    spec.value_key = (struct span){ NULL, 0 };
+    ck_assert_int_eq(datasets_get(datasets, &spec, &set, diag, error), -EINVAL);
+    ck_assert_ptr_nonnull(strstr(error, "value_key"));
+    spec.value_key = span_of("h");
+    spec.save = span_of("set.json");
+    ck_assert_int_eq(datasets_get(datasets, &spec, &set, diag, error), -EINVAL);
+    ck_assert_ptr_nonnull(strstr(error, "cannot be saved"));
+    datasets_free(datasets);
+}
+END_TEST
+
+static const struct {
     const char *save;
     bool allow_write, allow_absolute;
     const char *message; /* expected error message; NULL: allowed */
@@ -556,6 +644,8 @@ int main(void)
     tcase_add_test(tcase, an_empty_set_is_saved_too);
     tcase_add_test(tcase, files_are_looked_for_beside_the_rules_first);
     tcase_add_test(tcase, mistakes_in_a_file_are_told_once);
+    tcase_add_loop_test(tcase, json_files_have_objects, 0, sizeof(json_files) / sizeof(json_files[0]));
+    tcase_add_test(tcase, objects_are_limited);
     tcase_add_loop_test(tcase, rules_write_in_the_data_folder_only, 0, sizeof(saves) / sizeof(saves[0]));
     tcase_add_test(tcase, who_names_a_set_again_must_agree);
     tcase_add_test(tcase, a_file_must_fit);

@@ -54,7 +54,7 @@ static int datarep_parse(struct rule_parser *parser, struct span value)
     int err = parse_comparison(parser, &rest, value, rep);
 
     if (!err)
-        err = dataset_option_get(parser, value, name, rest, false, &rep->set);
+        err = dataset_option_get(parser, value, name, rest, NULL, &rep->set);
     return err ? err : rule_parser_add_content_condition(parser, rep, false);
 }
 

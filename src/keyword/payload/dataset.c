@@ -7,12 +7,14 @@
 #include <errno.h>
 
 #include "dataset_option.h"
+#include "sluice/decision.h"
 
 enum dataset_command { COMMAND_IS_SET, COMMAND_IS_NOT_SET, COMMAND_SET, COMMAND_UNSET };
 
 struct dataset_condition {
     struct dataset *set;
     enum dataset_command command;
+    uint32_t context; /* name under which the alert shows the object of the value; 0: none */
 };
 
 static bool holds(const struct dataset_condition *condition, const uint8_t *bytes, size_t length)
@@ -32,9 +34,20 @@ static bool holds(const struct dataset_condition *condition, const uint8_t *byte
 static enum inspect_result dataset_inspect(struct inspection *in, const struct condition *condition,
                                            struct inspect_retry *retry)
 {
+    const struct dataset_condition *data = condition->data;
+    struct rule_captures *texts = in->texts;
+    const char *object = NULL;
+
     (void)retry;
     replay_order_wait(in->input->order);
-    return holds(condition->data, in->data, in->length) ? INSPECT_YES : INSPECT_NEVER;
+    if (data->context == 0 || data->command != COMMAND_IS_SET)
+        return holds(data, in->data, in->length) ? INSPECT_YES : INSPECT_NEVER;
+    if (!dataset_object(data->set, in->data, in->length, &object))
+        return INSPECT_NEVER;
+    if (object && texts && texts->count < RULE_TEXTS_MAX)
+        texts->list[texts->count++] =
+            (struct rule_capture){ .number = data->context, .kind = RULE_NAME_ALERT_TEXT, .json = object };
+    return INSPECT_YES;
 }
 
 static bool find_command(struct span word, enum dataset_command *out)
@@ -53,7 +66,7 @@ static bool find_command(struct span word, enum dataset_command *out)
 static int dataset_parse(struct rule_parser *parser, struct span value)
 {
     struct dataset_condition *condition = arena_alloc(rule_parser_arena(parser), sizeof(*condition));
-    struct span rest = value, word = value, name = { value.at, 0 };
+    struct span rest = value, word = value, name = { value.at, 0 }, context = { NULL, 0 };
 
     if (!condition)
         return -ENOMEM;
@@ -63,22 +76,35 @@ static int dataset_parse(struct rule_parser *parser, struct span value)
                                  "unknown command '" SPAN_FORMAT "'; dataset has isset, isnotset, set, unset",
                                  SPAN_ARGS(word));
     span_next(&rest, ',', &name);
-    int err = dataset_option_get(parser, value, name, rest, true, &condition->set);
+    int err = dataset_option_get(parser, value, name, rest, &context, &condition->set);
 
+    condition->context = 0;
+    if (!err && context.at) {
+        condition->context = rule_parser_state(parser, RULE_NAME_ALERT_TEXT, context, RULE_STATE_WRITES);
+        if (condition->context == 0)
+            return -ENOMEM;
+        rule_parser_rule(parser)->captures_text = true;
+    }
     return err ? err : rule_parser_add_content_condition(parser, condition, false);
 }
 
 const struct keyword keyword_dataset = {
     .name = "dataset",
     .value = "isset|isnotset|set|unset,NAME[,type string|md5|sha256|ipv4|ip][,load FILE][,save FILE][,state FILE]"
-             "[,memcap SIZE]",
+             "[,memcap SIZE]"
+             "[,format csv|json|ndjson,value_key MEMBER,context_key NAME[,array_key MEMBER][,remove_key]]",
     .help = "test whether the buffer is in a set of values, add it to the set, or remove it",
     .manual = "The whole buffer is compared. set and unset match when they changed the set. The first rule "
               "that names a set, or the section datasets of the configuration, creates it; only that "
               "definition needs the type. load names a file with one value per line (strings in Base64), "
               "searched in the folder of the rule file, in data-dir, or relative to the working directory "
               "of the program; save is written to data-dir at a clean stop; state is both. Adding to a full "
-              "set fails and is counted. hashsize is accepted and ignored.",
+              "set fails and is counted. hashsize is accepted and ignored.\n"
+              "With format json the file is an array of objects, or has one in the member array_key; with ndjson "
+              "each line is an object. The member value_key of an object is its value. The path of a member has dots: "
+              "info.host. When isset matches, the alert has the object in alert.context, under the name context_key; "
+              "remove_key leaves out the member value_key there. Such a set can only be loaded. Of objects with the "
+              "same value, the first is kept.",
     .kind = KEYWORD_CONTENT,
     .parse = dataset_parse,
     .content = { .inspect = dataset_inspect },

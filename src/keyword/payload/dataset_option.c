@@ -6,7 +6,8 @@
 
 struct fields {
     struct dataset_spec spec;
-    bool has_load, has_save, may_write;
+    struct span context_key; /* .at NULL: none */
+    bool has_load, has_save, of_datarep;
 };
 
 static int set_type(struct rule_parser *parser, struct span value, void *data, int argument)
@@ -27,7 +28,7 @@ static int set_file(struct rule_parser *parser, struct span value, void *data, i
     struct fields *fields = data;
     bool loads = argument != FILE_SAVE, saves = argument != FILE_LOAD;
 
-    if (saves && !fields->may_write)
+    if (saves && fields->of_datarep)
         return rule_parser_error(parser, value, "'datarep' can only 'load'");
     if ((loads && fields->has_load) || (saves && fields->has_save))
         return rule_parser_error(parser, value, "the file was given before; 'state' stands for both 'load' and 'save'");
@@ -90,11 +91,48 @@ static int set_hashsize(struct rule_parser *parser, struct span value, void *dat
     return parse_size(value, &size) ? 0 : rule_parser_error(parser, value, "'hashsize' must be a number");
 }
 
-static int set_missing(struct rule_parser *parser, struct span value, void *data, int argument)
+static int set_format(struct rule_parser *parser, struct span value, void *data, int argument)
 {
-    (void)data;
+    static const char *const names[] = { "csv", "json", "ndjson" }; /* indexed by enum dataset_format */
+    struct fields *fields = data;
+
     (void)argument;
-    return rule_parser_unsupported(parser, value, "dataset format", "datasets with JSON are not supported");
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (!span_equal(value, names[i]))
+            continue;
+        fields->spec.format = (enum dataset_format)i;
+        if (i > 0 && fields->of_datarep)
+            break;
+        return 0;
+    }
+    return rule_parser_error(parser, value,
+                             fields->of_datarep ? "the format for 'datarep' is csv"
+                                                : "a dataset's format is csv, json or ndjson");
+}
+
+enum { KEY_OF_CONTEXT, KEY_OF_VALUE, KEY_OF_ARRAY };
+
+static int set_key(struct rule_parser *parser, struct span value, void *data, int argument)
+{
+    struct fields *fields = data;
+
+    if (value.length == 0)
+        return rule_parser_error(parser, value, "the name of a member is missing");
+    *(argument == KEY_OF_CONTEXT ? &fields->context_key
+      : argument == KEY_OF_VALUE ? &fields->spec.value_key
+                                 : &fields->spec.array_key) = value;
+    return 0;
+}
+
+static int set_remove_key(struct rule_parser *parser, struct span value, void *data, int argument)
+{
+    struct fields *fields = data;
+
+    (void)parser;
+    (void)value;
+    (void)argument;
+    fields->spec.remove_key = true;
+    return 0;
 }
 
 static const struct option options[] = {
@@ -104,12 +142,12 @@ static const struct option options[] = {
     { "state", set_file, FILE_STATE, true },
     { "memcap", set_memcap, 0, true },
     { "hashsize", set_hashsize, 0, true },
-    { "format", set_missing, 0, true },
-    { "context_key", set_missing, 0, true },
-    { "enrichment_key", set_missing, 0, true },
-    { "value_key", set_missing, 0, true },
-    { "array_key", set_missing, 0, true },
-    { "remove_key", set_missing, 0, false },
+    { "format", set_format, 0, true },
+    { "context_key", set_key, KEY_OF_CONTEXT, true },
+    { "enrichment_key", set_key, KEY_OF_CONTEXT, true },
+    { "value_key", set_key, KEY_OF_VALUE, true },
+    { "array_key", set_key, KEY_OF_ARRAY, true },
+    { "remove_key", set_remove_key, 0, false },
 };
 
 static int check_name(struct rule_parser *parser, struct span value, struct span name)
@@ -123,12 +161,12 @@ static int check_name(struct rule_parser *parser, struct span value, struct span
     return 0;
 }
 
-int dataset_option_get(struct rule_parser *parser, struct span value, struct span name, struct span rest, bool write,
-                       struct dataset **out)
+int dataset_option_get(struct rule_parser *parser, struct span value, struct span name, struct span rest,
+                       struct span *context_key, struct dataset **out)
 {
     struct fields fields = {
         .spec = { .name = name, .from_rule = true, .rule_file = rule_parser_file(parser) },
-        .may_write = write,
+        .of_datarep = context_key == NULL,
     };
     char error[DATASET_ERROR_SIZE];
     int err = check_name(parser, value, name);
@@ -139,8 +177,18 @@ int dataset_option_get(struct rule_parser *parser, struct span value, struct spa
         err = rule_parser_error(parser, value, "a buffer must be selected before: ip.src; dataset:...");
     if (!err && !rule_parser_datasets(parser))
         err = rule_parser_error(parser, value, "no datasets can be used here");
+    if (!err && fields.spec.format == DATASET_LINES &&
+        (fields.context_key.at || fields.spec.value_key.at || fields.spec.array_key.at || fields.spec.remove_key))
+        err = rule_parser_error(parser, value, "keys need 'format json' or 'format ndjson'");
+    if (!err && fields.spec.format != DATASET_LINES && !fields.context_key.at)
+        err =
+            rule_parser_error(parser, value, "a dataset in JSON needs 'context_key', the name of its object in alerts");
+    if (!err && fields.spec.format != DATASET_JSON && fields.spec.array_key.at)
+        err = rule_parser_error(parser, value, "'array_key' needs 'format json'");
     if (err)
         return err;
     err = datasets_get(rule_parser_datasets(parser), &fields.spec, out, rule_parser_diag(parser), error);
+    if (!err && context_key)
+        *context_key = fields.context_key;
     return err == -EINVAL ? rule_parser_error(parser, value, "%s", error) : err;
 }

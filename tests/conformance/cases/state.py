@@ -179,12 +179,18 @@ values = [
     (1, f'{AGENT}datarep:scores,==,80;)'),
     (0, f'{AGENT}content:"alpha"; datarep:scores,>,80;)'),
     (1, f'{AGENT}content:"beta"; dataset:unset,agents,type string,load agents.list;)'),
+    (1, f'{AGENT}dataset:isset,json,type string,load agents.json,format json,array_key list,value_key agent.name,'
+        'remove_key,context_key agent;)'),
+    (1, datagram('ip.src; dataset:isset,lines,type ip,load hosts.ndjson,format ndjson,value_key ip,context_key host;')),
+    (0, f'{AGENT}content:"beta"; dataset:isset,json;)'),
 ]
 SCORES = {'alpha': 80, 'beta': 10, 'gamma': 500}
 value_files = {
     'ips.list': f'{CLIENT6}\n::ffff:192.0.2.8\n', 'ip4.list': '192.0.2.8\n',
     'md5.list': hashlib.md5(b'alpha').hexdigest() + '\n', 'sha256.list': hashlib.sha256(b'beta').hexdigest() + '\n',
     'scores.list': ''.join(f'{base64.b64encode(name.encode()).decode()},{score}\n' for name, score in SCORES.items()),
+    'agents.json': '{"list": [{"agent": {"name": "alpha", "family": "a"}, "seen": [1, 2]}]}',
+    'hosts.ndjson': '{"ip": "192.0.2.8", "owner": "lab"}\n',
     'agents.list': base64.b64encode(b'beta').decode() + '\n',
 }
 
@@ -312,7 +318,10 @@ cases = {
     'reputations': Case(reputation_packets, reputations, reputation_files,
                         ['--set', 'reputation.categories={folder}/categories.txt',
                          '--set', 'reputation.files={folder}/hosts.list']),
-    'values': (value_packets, values, value_files),
+    'values': Case(value_packets, values, value_files,
+                   events=['1 event_type=alert alert.context.agent.agent.family=a',
+                           '0 event_type=alert alert.context.agent.agent.name=alpha',
+                           '1 event_type=alert alert.context.host.owner=lab']),
     'limits': (spread_packets, limits),
     'backoff': (backoff_packets, backoff),
     'bypass': (bypass_packets, bypass),
