@@ -346,8 +346,9 @@ static void parse_for_log(struct app_feed *feed)
         continue;
 }
 
-/* Applies the exception policy to a parser failure. Stops the reassembly of a direction that has become encrypted,
- * after rules have inspected the earlier data. */
+/* Applies the exception policy to a parser failure. Bypasses a UDP flow that has become encrypted, if its parser allows
+ * it. Stops the reassembly of a direction of TCP that has become encrypted, after rules have inspected the earlier
+ * data. */
 static void apply_app_result(const struct app_feed *feed)
 {
     struct pipeline *pipeline = feed->pipeline;
@@ -356,6 +357,8 @@ static void apply_app_result(const struct app_feed *feed)
 
     if (feed->exception != EXCEPTION_NONE)
         policy_exception(pipeline->policy, pkt, feed->exception);
+    if (flow && pkt->protocol == IPPROTO_UDP && feed->stop_stream && app_may_bypass(flow))
+        flow->flags |= FLOW_BYPASS_REQUESTED;
     if (!flow || !flow->tcp)
         return;
     if (feed->stop_stream)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Floods of binary protocols: TLS, DNS, SMB 2, DCE/RPC, NFS, Kerberos, IKE. */
+/* Floods of binary protocols: TLS, DNS, SMB 2, DCE/RPC, NFS, Kerberos, IKE, QUIC. */
+#include "quic_builder.h"
 #include "work.h"
 
 /* --- TLS ------------------------------------------------------------------------------------------ */
@@ -505,12 +506,103 @@ static void ike_secrets(struct work *work, uint32_t units)
     wire_free(&wire);
 }
 
+/* --- QUIC ----------------------------------------------------------------------------------------- */
+
+static const struct quic_initial quic_client = {
+    .version = 1, .destination = "firstkey", .source = "clientid", .key_id = "firstkey"
+};
+
+static void quic_send(struct work *work, const struct quic_initial *initial, const struct bytes *frames,
+                      bool is_damaged)
+{
+    static struct bytes datagram;
+    struct wire wire = { 0 };
+
+    datagram.length = 0;
+    put_initial(&datagram, initial, frames);
+    datagram.at[datagram.length - 1] ^= is_damaged;
+    wire_put(&wire, datagram.at, datagram.length);
+    work_send(work, FLOW_TO_SERVER, &wire);
+    wire_free(&wire);
+}
+
+/* CRYPTO frames of a byte, with gaps, up to the limit and again from its start. */
+static void quic_fragments(struct work *work, uint32_t units)
+{
+    static struct bytes frames;
+
+    for (uint32_t i = 0; i < units; i++) {
+        frames.length = 0;
+        for (uint32_t k = 0; k < 200; k++)
+            put_crypto(&frames, 4 + (i * 200 + k) * 2 % 65000, "", 1);
+        quic_send(work, &quic_client, &frames, false);
+    }
+}
+
+/* Large CRYPTO frames with an ever larger offset, after which the first byte is still missing. */
+static void quic_growth(struct work *work, uint32_t units)
+{
+    static const uint8_t zeros[1000];
+    static struct bytes frames;
+
+    for (uint32_t i = 0; i < units; i++) {
+        frames.length = 0;
+        put_crypto(&frames, 1 + i * 1000 % 64000, zeros, sizeof(zeros));
+        quic_send(work, &quic_client, &frames, false);
+    }
+}
+
+static void quic_hellos(struct work *work, uint32_t units)
+{
+    static struct bytes extensions, hello, frames;
+    struct quic_initial initial = quic_client;
+    char id[16];
+
+    extensions.length = hello.length = frames.length = 0;
+    for (unsigned i = 0; i < 250; i++)
+        put_extension(&extensions, i + 100, "", 0);
+    put_client_hello(&hello, 0x0303, "1301", &extensions);
+    put_crypto(&frames, 0, hello.at, hello.length);
+    for (uint32_t i = 0; i < units; i++) { /* each one of another connection */
+        snprintf(id, sizeof(id), "%08u", (unsigned)i);
+        initial.destination = initial.key_id = id;
+        work->rig->now_ns += 1000000000;
+        quic_send(work, &initial, &frames, false);
+    }
+}
+
+static void quic_damaged(struct work *work, uint32_t units)
+{
+    static struct bytes frames;
+
+    frames.length = 0;
+    put_u8(&frames, 0x01);
+    for (uint32_t i = 0; i < units; i++)
+        quic_send(work, &quic_client, &frames, true);
+}
+
+/* Tags of Google's QUIC. */
+static void quic_tags(struct work *work, uint32_t units)
+{
+    struct wire wire = { 0 };
+
+    for (uint32_t i = 0; i < units; i++) {
+        wire_put(&wire, "\x09\0\x01\x02\x03\x04\x05\x06\x07Q043\x01hash-hash-12\x80\x01", 28);
+        wire_put(&wire, "CHLO\x80\0\0\0", 8);
+        for (unsigned k = 0; k < 128; k++)
+            wire_put(&wire, "TAGS\0\0\0\0", 8);
+        work_send(work, FLOW_TO_SERVER, &wire);
+    }
+    wire_free(&wire);
+}
+
 #define ROW(text, of, at, function, ...)                                                                               \
     {                                                                                                                  \
         .name = text, .proto = of, .port = at, .run = function, __VA_ARGS__                                            \
     }
 #define TLS(text, function, ...) ROW("TLS: " text, "tls", 443, function, __VA_ARGS__)
 #define DNS(text, function, ...) ROW("DNS: " text, "dns", 53, function, .datagrams = true, __VA_ARGS__)
+#define QUIC(text, function, ...) ROW("QUIC: " text, "quic", 443, function, .datagrams = true, __VA_ARGS__)
 #define SMB(text, function, ...) ROW("SMB: " text, "smb", 445, function, __VA_ARGS__)
 #define DCE(text, function, ...) ROW("DCE/RPC: " text, "dcerpc", 135, function, __VA_ARGS__)
 
@@ -552,5 +644,11 @@ const struct flood record_floods[] = {
     ROW("IKE: payloads of version 1", "ike", 500, ike1_payloads, .datagrams = true, .units = 2, .memory_kib = 1024),
     ROW("IKE: payloads of version 2", "ike", 500, ike2_payloads, .datagrams = true, .units = 2, .memory_kib = 1024),
     ROW("IKE: a long secret", "ike", 500, ike_secrets, .datagrams = true, .units = 500, .memory_kib = 1024),
+    QUIC("fragments of a byte", quic_fragments, .units = 400, .memory_kib = 1024),
+    QUIC("growing offsets", quic_growth, .units = 200, .memory_kib = 1024),
+    QUIC("hellos", quic_hellos, .units = 200, .memory_kib = 1024),
+    QUIC("packets that do not decrypt", quic_damaged, .units = 200, .memory_kib = 1024, .event = "failed_decrypt",
+         .given_up = true),
+    QUIC("tags", quic_tags, .units = 200, .memory_kib = 1024),
 };
 const size_t record_flood_count = sizeof(record_floods) / sizeof(record_floods[0]);

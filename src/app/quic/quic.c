@@ -210,7 +210,11 @@ static enum attempt try_connection(struct quic_parser *parser, struct quic_conne
     connection->next_number[side] = next_number;
     connection->version = packet->version;
     connection->original = *id;
-    connection->has_retry &= !is_retried;
+    if (is_retried) { /* the server has discarded the first hello; clients may send another one */
+        connection->has_retry = false;
+        quic_free_stream(app_heap(parser->context), &connection->stream[side]);
+        connection->stream[side] = (struct quic_stream){ 0 };
+    }
     return ATTEMPT_DECRYPTED;
 }
 
