@@ -177,6 +177,7 @@ struct detect_counters {
     uint64_t flow_memcap_hits;         /* candidates that could not be stored: the stream is scanned again instead */
     uint64_t pcre_limits;              /* pairs of rule and packet in which a pcre reached a PCRE2 limit */
     uint64_t step_limits;              /* pairs of rule and packet in which the limit of inspection steps was reached */
+    uint64_t transform_limits;         /* pairs of rule and packet in which a transform had no scratch memory */
     uint64_t limit_matches;            /* evaluations that counted as a match because of a limit */
     uint32_t limited_gid, limited_sid; /* the last rule that reached a limit */
     uint64_t over_budget;              /* evaluations that exceeded the rule budget */

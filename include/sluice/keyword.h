@@ -109,10 +109,11 @@ struct inspect_search {
 enum { INSPECT_MAX_SEARCHES = 16 };
 
 /*
- * Limits on the work of one evaluation: PCRE2's limits (steps, depth, heap, JIT stack) and the number of evaluation
- * steps. Crafted traffic can make an evaluation reach a limit; then it is unknown whether the buffer matches.
+ * Limits on the work of one evaluation: PCRE2's limits (steps, depth, heap, JIT stack) the number of evaluation steps,
+ * and the scratch memory of transforms. Crafted traffic can make an evaluation reach a limit; then it is unknown
+ * whether the buffer matches.
  */
-enum inspect_limit { INSPECT_LIMIT_PCRE, INSPECT_LIMIT_STEPS, INSPECT_LIMITS };
+enum inspect_limit { INSPECT_LIMIT_PCRE, INSPECT_LIMIT_STEPS, INSPECT_LIMIT_TRANSFORM, INSPECT_LIMITS };
 struct inspect_limits {
     uint8_t reached; /* bits: 1 << enum inspect_limit */
     bool match;      /* true: a buffer whose evaluation reached a limit counts as matched; false: as not matched */
@@ -231,6 +232,9 @@ struct transform_keyword_ops {
      * no result; the rule then treats the buffer as one that does not exist. */
     bool (*apply)(struct transform_scratch *scratch, const uint8_t *bytes, uint32_t length, const void *data,
                   const uint8_t **out, uint32_t *out_length);
+    /* The transform writes each byte of its output behind the bytes of the input that it still reads, so the output may
+     * overwrite the input. */
+    bool in_place;
     /* Optional: returns whether the output of the transform can contain this content. A rule with a content that the
      * output cannot contain is rejected. */
     bool (*admits)(const struct content *content);

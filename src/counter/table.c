@@ -301,6 +301,8 @@ const struct counter counter_table[] = {
       "Evaluations in which a pcre reached a limit of PCRE2" },
     { "detect.step_limits", "evaluations", COUNTER_TOTAL, "detect_limit", "limit=steps",
       "Evaluations that reached the limit of inspection steps" },
+    { "detect.transform_limits", "evaluations", COUNTER_TOTAL, "detect_limit", "limit=transform",
+      "Evaluations in which a transform had no scratch memory" },
     { "detect.limit_matches", "evaluations", COUNTER_TOTAL, "detect_limit_matched", "",
       "Evaluations that counted as a match because of a limit" },
     { "detect.threshold_memcap", "alerts", COUNTER_TOTAL, "threshold_refused", "",

@@ -19,7 +19,7 @@ void packet_warnings_log(struct packet_warnings *logged, struct worker *const *w
 
     for (unsigned i = 0; i < count; i++) {
         const struct detect_counters *detect = &workers[i]->snapshot.detect;
-        uint64_t limits = detect->pcre_limits + detect->step_limits;
+        uint64_t limits = detect->pcre_limits + detect->step_limits + detect->transform_limits;
 
         sums.looping += workers[i]->snapshot.capture.looping;
         sums.large += workers[i]->snapshot.pipeline.segmented_large;

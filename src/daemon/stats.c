@@ -762,6 +762,7 @@ static void collect(struct stats *stats, struct worker *const *workers, unsigned
     add_counter(stats, "detect.flow_memcap", sums.detect.flow_memcap_hits);
     add_counter(stats, "detect.pcre_limits", sums.detect.pcre_limits);
     add_counter(stats, "detect.step_limits", sums.detect.step_limits);
+    add_counter(stats, "detect.transform_limits", sums.detect.transform_limits);
     add_counter(stats, "detect.limit_matches", sums.detect.limit_matches);
     add_counter(stats, "detect.threshold_memcap", sums.policy.threshold_memcap_hits);
     add_counter(stats, "detect.host_memcap", host_table_memcap_hits(pipeline->hosts));

@@ -152,7 +152,7 @@ bool evaluate_packet_conditions(struct evaluation *ev, const struct signature *s
 bool evaluate_payload(struct evaluation *ev, const struct signature *signature, struct inspection *inspection,
                       const struct condition *conditions);
 /* Returns whether the conditions on a packet buffer hold after its transforms. If the packet does not have the buffer,
- * or a transform has no memory, returns whether the rule accepts its absence. */
+ * returns whether the rule accepts its absence. If a transform has no memory, detect.limit-policy decides. */
 bool evaluate_packet_buffer(struct evaluation *ev, struct inspection *inspection, const struct rule_buffer *buffer);
 /* Called before and after the evaluation of a rule's buffers: evaluate_begin_limits() clears the set of reached limits,
  * evaluate_end_limits() counts the limits that the rule has reached. */

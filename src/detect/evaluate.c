@@ -211,13 +211,14 @@ bool evaluate_packet_buffer(struct evaluation *ev, struct inspection *inspection
 {
     const uint8_t *bytes = buffer->keyword->buffer.get(&ev->match, &inspection->length);
 
+    enum transform_result result = TRANSFORM_DONE;
+
     transform_scratch_reset(inspection->transforms);
-    for (const struct condition *t = buffer->transforms; t && bytes; t = t->next) {
-        if (!t->keyword->transform.apply(inspection->transforms, bytes, inspection->length, t->data, &bytes,
-                                         &inspection->length))
-            bytes = NULL;
-    }
-    if (!bytes)
+    if (bytes && buffer->transforms)
+        result = transforms_apply(inspection->transforms, buffer->transforms, &bytes, &inspection->length);
+    if (result == TRANSFORM_NO_MEMORY)
+        return inspection_record_limit(inspection, INSPECT_LIMIT_TRANSFORM);
+    if (!bytes || result == TRANSFORM_ABSENT)
         return buffer->absence != BUFFER_PRESENT;
     if (buffer->absence == BUFFER_ABSENT)
         return false;
@@ -261,6 +262,7 @@ static __attribute__((noinline, cold)) void count_limit(struct detector *detecto
         detector->limited[detector->limited_count++] = rule;
     detector->counters.pcre_limits += detector->limits.reached >> INSPECT_LIMIT_PCRE & 1;
     detector->counters.step_limits += detector->limits.reached >> INSPECT_LIMIT_STEPS & 1;
+    detector->counters.transform_limits += detector->limits.reached >> INSPECT_LIMIT_TRANSFORM & 1;
     detector->counters.limit_matches += detector->limits.match;
     detector->counters.limited_gid = rule->gid;
     detector->counters.limited_sid = rule->sid;

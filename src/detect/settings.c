@@ -33,7 +33,8 @@ const struct setting detector_settings[] = {
       .type = SETTING_ENUM,
       .default_value = "match",
       .choices = limit_policies,
-      .help = "Result for a buffer whose evaluation reaches a limit (of PCRE2, or 3,000 steps) in drop and reject "
+      .help = "Result for a buffer whose evaluation reaches a limit (of PCRE2, 3,000 steps, or 4 MiB for transforms) "
+              "in drop and reject "
               "rules: match or no-match. In other rules the result is always no-match" },
     { .name = "detect.guess-applayer-tx",
       SETTING_FIELD(detector_options, guess_transactions),

@@ -52,35 +52,33 @@ static bool has_reached(const struct transaction_scan *scan, const struct app_bu
 
 /* --- Buffers -------------------------------------------------------------------------------------- */
 
-static __attribute__((noinline)) bool transform(const struct transaction_scan *scan, const struct condition *transforms,
-                                                struct app_bytes *value)
-{
-    for (const struct condition *t = transforms; t; t = t->next) {
-        if (!t->keyword->transform.apply(scan->ev->detector->transforms, value->bytes, value->length, t->data,
-                                         &value->bytes, &value->length))
-            return false;
-    }
-    return true;
-}
-
 static bool is_of_files(const struct keyword *keyword)
 {
     return keyword == &keyword_file_data || keyword == &keyword_file_name || keyword == &keyword_file_magic;
 }
 
-/* Gets value `index` of a buffer in *out, after the transforms. Returns false if the value does not exist (yet) or a
- * transform fails. The result is valid until the next call, which reuses the transforms' memory. */
+/* Gets value `index` of a buffer in *out, after the transforms. Returns false if the value does not exist (yet), with
+ * out->bytes NULL, or if a transform has no memory, with out->bytes not NULL. The result is valid until the next call,
+ * which reuses the transforms' memory. */
 static inline bool next_value(const struct transaction_scan *scan, const struct app_buffer *access,
                               enum flow_direction direction, const struct condition *transforms, unsigned index,
                               struct app_bytes *out)
 {
+    *out = (struct app_bytes){ .bytes = NULL };
     if (index > 0 && (!(access->keyword->flags & KEYWORD_MULTI) || index >= TRANSACTION_VALUES))
         return false;
     transform_scratch_reset(scan->ev->detector->transforms);
-    *out = (struct app_bytes){ .bytes = NULL };
-    if (!access->get(scan->tx, (struct app_selector){ direction, index, access->part }, out) || !out->bytes)
-        return false;
-    return !transforms || transform(scan, transforms, out);
+    if (!access->get(scan->tx, (struct app_selector){ direction, index, access->part }, out))
+        out->bytes = NULL;
+    if (!out->bytes || !transforms)
+        return out->bytes != NULL;
+
+    enum transform_result result =
+        transforms_apply(scan->ev->detector->transforms, transforms, &out->bytes, &out->length);
+
+    if (result == TRANSFORM_ABSENT)
+        out->bytes = NULL;
+    return result == TRANSFORM_DONE;
 }
 
 static enum outcome inspect_transaction_buffer(struct transaction_scan *scan, struct inspection *inspection,
@@ -106,6 +104,12 @@ static enum outcome inspect_transaction_buffer(struct transaction_scan *scan, st
         if (buffer->absence != BUFFER_ABSENT && inspect_buffer(inspection, buffer->conditions))
             return OUTCOME_YES;
         partial |= value.partial;
+    }
+    /* If a transform had no memory, the buffer exists, but its result is unknown. */
+    if (value.bytes) {
+        if (inspection_record_limit(inspection, INSPECT_LIMIT_TRANSFORM))
+            return OUTCOME_YES;
+        return access->grows && !complete ? OUTCOME_LATER : OUTCOME_NO;
     }
     if (buffer->absence != BUFFER_PRESENT && index == first)
         return access->grows && !complete ? OUTCOME_LATER : OUTCOME_YES;
@@ -358,6 +362,8 @@ static void scan_buffer(struct transaction_scan *scan, uint32_t at)
         else
             prefilter_scan(buffer->prefilter, scan->ev->detector, value.bytes, value.length, 0);
     }
+    for (uint32_t i = 0; value.bytes && i < buffer->signatures.count; i++) /* a transform had no memory */
+        candidates_add(&scan->ev->detector->candidates, buffer->signatures.index[i]);
     if (!buffer->access->grows && !state->rescan)
         state->scanned[at / 64] |= UINT64_C(1) << (at % 64);
 }

@@ -161,6 +161,8 @@ static int add_to_group(struct ruleset *ruleset, uint32_t index, const struct tr
             literal.is_whole = !literal.grows;
             if (literal.grows)
                 literal.at = LITERAL_ANYWHERE;
+            if (buffer->transforms && signature_list_add(&buffer->signatures, index))
+                return -ENOMEM;
             return prefilter_add(buffer->prefilter, &literal, index);
         }
         /* no entry for the buffer (table full, no memory): the rule is added as one without a literal */
@@ -322,6 +324,8 @@ void transaction_groups_clear(struct ruleset *ruleset)
 
         for (uint32_t k = 0; k < transaction_prefilter_count(group); k++)
             prefilter_free(transaction_prefilter(group, k));
+        for (uint32_t k = 0; k < group->buffer_count; k++)
+            free(group->buffers[k].signatures.index);
         free(group->buffers);
         free(group->unfiltered);
         free(group->by_payload.index);

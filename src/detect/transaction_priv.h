@@ -46,7 +46,8 @@ struct transaction_buffer {
     const struct app_buffer *access;
     enum flow_direction direction;
     const struct condition *transforms;
-    struct prefilter *prefilter; /* owned, or group.growing */
+    struct prefilter *prefilter;      /* owned, or group.growing */
+    struct signature_list signatures; /* with transforms: the signatures of the prefilter */
 };
 struct transaction_unfiltered {
     uint32_t signature;

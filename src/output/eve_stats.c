@@ -38,6 +38,7 @@ static const char *const own_counters[] = {
     "detect.step_limits",
     "detect.threshold_evicted",
     "detect.threshold_memcap",
+    "detect.transform_limits",
     "detect.waiting",
     "engine.",
     "file_store.files",

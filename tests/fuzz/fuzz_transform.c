@@ -77,12 +77,21 @@ static void run(const struct condition *chain, struct bytes in)
     bool there;
 
     there = apply(scratch, chain, &first);
-    if (there) {
+    if (!there) {
+        transform_scratch_reset(scratch);
+        require(transforms_apply(scratch, chain, &second.at, &second.length) != TRANSFORM_DONE ||
+                in.length >= TRANSFORM_SCRATCH_SIZE / 4);
+    } else {
         kept = malloc(first.length + 1);
         require(kept);
         memcpy(kept, first.at, first.length);
         require(apply(scratch, chain, &second));
         require(second.length == first.length && memcmp(kept, second.at, second.length) == 0);
+        /* Transforms that write over the result of the previous one have the same result. */
+        second = in;
+        transform_scratch_reset(scratch);
+        require(transforms_apply(scratch, chain, &second.at, &second.length) == TRANSFORM_DONE);
+        require(second.length >= first.length && memcmp(kept, second.at, first.length) == 0);
         free(kept);
     }
 }

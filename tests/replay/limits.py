@@ -8,6 +8,7 @@ Each case is a rule with a pcre or contents, and bytes that an attacker sends be
 the search. With the policy `match` the rule drops the packet; with `no-match` the packet passes. Both are counted, and
 raise an event that a rule can match. Without such bytes the rule drops the forbidden content; harmless bytes pass.
 """
+import gzip
 import json
 import os
 import subprocess
@@ -31,6 +32,11 @@ CASES = [
      'content:"EVIL-COMMAND"; distance:0; '
      'within:13', b'a' * 1000 + b'\n' + b'-' * 30 + b'a' * 3),
 ]
+# Decompressed, the body leaves less scratch memory than dotprefix needs; to_lowercase needs none. One rule needs a
+# literal in the transformed buffer, another its absence.
+BOMB, LARGE = gzip.compress(b'-' * (3 << 20) + EVIL), gzip.compress(b'-' * (3 << 20) + b'GOOD-COMMAND')
+TRANSFORM = 'http.uri; content:"/limit"; http.request_body; gunzip:max-size 4mb; dotprefix;'
+IN_PLACE = 'http.uri; content:"/large"; http.request_body; gunzip:max-size 4mb; to_lowercase;'
 HARMLESS = b'start and nothing else GOOD-COMMAND'
 
 
@@ -60,6 +66,12 @@ def make_rules():
         for action, base in (('drop', 100), ('alert', 200)):
             text += f'{action} ip any any -> any any (msg:"{name}"; content:"start{number}-"; {conditions}; ' \
                 f'sid:{base + number};)\n'
+    number = len(CASES)
+    for action, base in (('drop', 100), ('alert', 200)):
+        text += f'{action} http any any -> any any (msg:"transform"; {TRANSFORM} ' \
+            f'content:"EVIL-COMMAND"; sid:{base + number};)\n'
+    text += f'alert http any any -> any any (msg:"absent"; {TRANSFORM} absent; sid:301;)\n'
+    text += f'drop http any any -> any any (msg:"in place"; {IN_PLACE} content:"evil-command"; sid:302;)\n'
     return text + 'alert ip any any -> any any (app-layer-event:applayer_inspection_limit; sid:300;)\n'
 
 
@@ -70,6 +82,11 @@ def make_cases():
         yield 'attack', number, Case(name, 0, 4, 40000, 9999).udp(attack)
         yield 'attack', number, Connection(name, 0, 9999).client_says(attack)
         yield 'harmless', number, Case(name, 0, 4, 40001, 9999).udp(HARMLESS.replace(b'start', head))
+    for kind, number, path, body in (('attack', len(CASES), b'limit', BOMB),
+                                     ('harmless', len(CASES), b'limit', gzip.compress(HARMLESS)),
+                                     ('found', 202, b'large', BOMB), ('harmless', 202, b'large', LARGE)):
+        yield kind, number, Connection('transform /' + path.decode(), 0, 80).client_says(
+            b'POST /%s HTTP/1.1\r\nHost: a.example\r\nContent-Length: %d\r\n\r\n' % (path, len(body)) + body)
 
 
 def main():
@@ -87,19 +104,25 @@ def main():
         for (kind, number, case), place in zip(cases, places):
             last = place[-1]
             limited = last in anomalies
-            wanted = kind == 'attack' and (policy == 'match' or not limited)
+            wanted = kind == 'found' or kind == 'attack' and (policy == 'match' or not limited)
             reached += limited
             if (last in drops) != wanted:
                 problems.append(f'{policy}: {case.name}, {kind}: ' + ('dropped' if last in drops else 'passed') +
                                 (' at a limit' if limited else ''))
-            if kind == 'attack' and policy == 'match' and (last, 100 + number) not in alerts:
+            if (kind == 'found' or kind == 'attack' and policy == 'match') and (last, 100 + number) not in alerts:
                 problems.append(f'{policy}: {case.name}: no alert of the drop rule')
+            if kind != 'attack' and limited:
+                problems.append(f'{policy}: {case.name}, {kind}: reached a limit')
             if kind == 'attack' and not limited:
                 problems.append(f'{policy}: {case.name}: the case reached no limit, so it tests nothing')
+            if (last, 301) in alerts:
+                problems.append(f'{policy}: {case.name}: the buffer that no transform could read counts as absent')
             if limited and (last, 300) not in alerts:
                 problems.append(f'{policy}: {case.name}: the rule on the event did not match')
         detect = [event for event in events if event['event_type'] == 'stats'][-1]['sluice']['stats']['detect']
-        if detect['pcre_limits'] + detect['step_limits'] < reached or \
+        if not detect['transform_limits']:
+            problems.append(f'{policy}: detect.transform_limits is 0')
+        if detect['pcre_limits'] + detect['step_limits'] + detect['transform_limits'] < reached or \
                 (policy == 'match') != (detect['limit_matches'] > 0):
             problems.append(f'{policy}: statistics: {detect}')
     for problem in problems:

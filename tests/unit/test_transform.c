@@ -341,6 +341,47 @@ START_TEST(large_results_are_cut)
 }
 END_TEST
 
+/* A transform that needs no more memory than its input writes over it; for others the memory may be exhausted, which is
+ * not the same as an input without a result. */
+START_TEST(missing_memory_is_no_absence)
+{
+    static const struct {
+        const char *transforms;
+        enum transform_result result;
+    } chains[] = {
+        { "zlib_deflate:max-size 3MiB; to_lowercase; strip_whitespace;", TRANSFORM_DONE },
+        { "zlib_deflate:max-size 3MiB; dotprefix;", TRANSFORM_NO_MEMORY },
+        { "zlib_deflate:max-size 3MiB; to_lowercase; xor:01;", TRANSFORM_NO_MEMORY },
+        { "zlib_deflate:max-size 1MiB; dotprefix; xor:01;", TRANSFORM_DONE },
+    };
+    enum { SIZE = 3 << 20 };
+    uint8_t *text_bytes = malloc(SIZE), *packed = malloc(SIZE);
+    uLongf packed_length = SIZE;
+
+    ck_assert(text_bytes && packed);
+    memset(text_bytes, 'A', SIZE);
+    ck_assert_int_eq(compress(packed, &packed_length, text_bytes, SIZE), Z_OK);
+    for (size_t i = 0; i < sizeof(chains) / sizeof(chains[0]); i++) {
+        struct rule_text text;
+        const struct condition *transforms = parse_transforms(&text, chains[i].transforms);
+        const uint8_t *bytes = packed;
+        uint32_t length = (uint32_t)packed_length;
+
+        ck_assert_ptr_nonnull(transforms);
+        transform_scratch_reset(scratch);
+        ck_assert_int_eq(transforms_apply(scratch, transforms, &bytes, &length), chains[i].result);
+        if (i == 0) {
+            ck_assert_uint_eq(length, SIZE);
+            ck_assert(bytes[0] == 'a' && memcmp(bytes, bytes + 1, SIZE - 1) == 0);
+        }
+        ck_assert(chains[i].result == TRANSFORM_DONE || bytes == packed);
+        rule_text_close(&text);
+    }
+    free(text_bytes);
+    free(packed);
+}
+END_TEST
+
 #define ROWS(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
 int main(void)
@@ -356,6 +397,7 @@ int main(void)
     tcase_add_loop_test(tcase, what_may_be_found_is_accepted, 0, ROWS(good_rows));
     tcase_add_test(tcase, memory_is_bounded);
     tcase_add_test(tcase, large_results_are_cut);
+    tcase_add_test(tcase, missing_memory_is_no_absence);
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);

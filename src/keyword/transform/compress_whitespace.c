@@ -36,5 +36,5 @@ const struct keyword keyword_compress_whitespace = {
     .kind = KEYWORD_TRANSFORM,
     .flags = KEYWORD_NO_VALUE,
     .parse = transform_parse,
-    .transform = { .apply = compress_whitespace_transform, .admits = compress_whitespace_admits },
+    .transform = { .apply = compress_whitespace_transform, .in_place = true, .admits = compress_whitespace_admits },
 };

@@ -60,8 +60,10 @@ bool decompress(struct transform_scratch *scratch, const uint8_t *bytes, uint32_
 
     if (length == 0)
         return transform_keep(bytes, length, out, out_length);
-    if (room <= STATE_SIZE)
+    if (room <= STATE_SIZE) {
+        transform_output(scratch, STATE_SIZE + 1); /* fails: the scratch memory is exhausted */
         return false;
+    }
     if (size > room - STATE_SIZE)
         size = room - STATE_SIZE;
     uint8_t *output = transform_output(scratch, size);

@@ -24,5 +24,5 @@ const struct keyword keyword_header_lowercase = {
     .kind = KEYWORD_TRANSFORM,
     .flags = KEYWORD_NO_VALUE,
     .parse = transform_parse,
-    .transform = { .apply = header_lowercase_transform },
+    .transform = { .apply = header_lowercase_transform, .in_place = true },
 };

@@ -27,5 +27,5 @@ const struct keyword keyword_strip_pseudo_headers = {
     .kind = KEYWORD_TRANSFORM,
     .flags = KEYWORD_NO_VALUE,
     .parse = transform_parse,
-    .transform = { .apply = strip_pseudo_headers_transform },
+    .transform = { .apply = strip_pseudo_headers_transform, .in_place = true },
 };

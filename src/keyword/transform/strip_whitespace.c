@@ -32,5 +32,5 @@ const struct keyword keyword_strip_whitespace = {
     .kind = KEYWORD_TRANSFORM,
     .flags = KEYWORD_NO_VALUE,
     .parse = transform_parse,
-    .transform = { .apply = strip_whitespace_transform, .admits = strip_whitespace_admits },
+    .transform = { .apply = strip_whitespace_transform, .in_place = true, .admits = strip_whitespace_admits },
 };

@@ -29,5 +29,5 @@ const struct keyword keyword_to_lowercase = {
     .kind = KEYWORD_TRANSFORM,
     .flags = KEYWORD_NO_VALUE,
     .parse = transform_parse,
-    .transform = { .apply = to_lowercase_transform, .admits = to_lowercase_admits },
+    .transform = { .apply = to_lowercase_transform, .in_place = true, .admits = to_lowercase_admits },
 };

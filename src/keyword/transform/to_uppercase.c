@@ -34,5 +34,5 @@ const struct keyword keyword_to_uppercase = {
     .kind = KEYWORD_TRANSFORM,
     .flags = KEYWORD_NO_VALUE,
     .parse = transform_parse,
-    .transform = { .apply = to_uppercase_transform, .admits = to_uppercase_admits },
+    .transform = { .apply = to_uppercase_transform, .in_place = true, .admits = to_uppercase_admits },
 };

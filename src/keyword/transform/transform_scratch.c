@@ -38,6 +38,7 @@ void transform_scratch_free(struct transform_scratch *scratch)
 void transform_scratch_reset(struct transform_scratch *scratch)
 {
     scratch->used = 0;
+    scratch->exhausted = false;
 }
 
 uint32_t transform_scratch_mark(const struct transform_scratch *scratch)
@@ -62,8 +63,30 @@ uint8_t *transform_output(struct transform_scratch *scratch, uint32_t size)
     uint64_t rounded = ((uint64_t)size + 15) & ~UINT64_C(15);
     uint8_t *output = scratch->block + scratch->used;
 
-    if (rounded > transform_scratch_available(scratch))
+    if (rounded > transform_scratch_available(scratch)) {
+        scratch->exhausted = true;
         return NULL;
+    }
     scratch->used += (uint32_t)rounded;
     return output;
+}
+
+enum transform_result transforms_apply(struct transform_scratch *scratch, const struct condition *transforms,
+                                       const uint8_t **bytes, uint32_t *length)
+{
+    const uint8_t *at = *bytes;
+    uint32_t size = *length;
+
+    for (const struct condition *t = transforms; t; t = t->next) {
+        const struct transform_keyword_ops *ops = &t->keyword->transform;
+
+        /* The result of the previous transform is not used any more: write over it. */
+        if (ops->in_place && at >= scratch->block && at < scratch->block + scratch->used)
+            transform_scratch_rewind(scratch, (uint32_t)(at - scratch->block) & ~UINT32_C(15));
+        if (!ops->apply(scratch, at, size, t->data, &at, &size))
+            return scratch->exhausted ? TRANSFORM_NO_MEMORY : TRANSFORM_ABSENT;
+    }
+    *bytes = at;
+    *length = size;
+    return TRANSFORM_DONE;
 }

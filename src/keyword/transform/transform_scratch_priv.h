@@ -2,6 +2,7 @@
 #ifndef SLUICE_KEYWORD_TRANSFORM_SCRATCH_PRIV_H
 #define SLUICE_KEYWORD_TRANSFORM_SCRATCH_PRIV_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "sluice/transform.h"
@@ -11,6 +12,7 @@ struct pcre_scratch;
 struct transform_scratch {
     uint8_t *block;
     uint32_t used;
+    bool exhausted;            /* an allocation failed since the last reset */
     struct pcre_scratch *pcre; /* match data of pcrexform; owned */
 };
 

@@ -44,5 +44,5 @@ const struct keyword keyword_url_decode = {
     .kind = KEYWORD_TRANSFORM,
     .flags = KEYWORD_NO_VALUE,
     .parse = transform_parse,
-    .transform = { .apply = url_decode_transform },
+    .transform = { .apply = url_decode_transform, .in_place = true },
 };
