@@ -110,7 +110,9 @@ struct app_tx {
     bool logged;                 /* the event of the transaction has been written */
     uint8_t guessed; /* number of alerts that got this transaction although their rule has no transaction conditions */
     bool log_never;  /* exclude from the log */
-    bool beside;     /* created by app_tx_new_alternative() */
+    uint8_t
+        store_chains; /* directions whose certificate chain has to be stored (tls.store): 1 << enum flow_direction */
+    bool beside;      /* created by app_tx_new_alternative() */
     struct buffer matches; /* rules that have matched in any reading of the message, as uint64_t: direction << 63 | gid
                               << 32 | sid */
     bool only_events;      /* created only to carry an event of the protocol: logged as an anomaly event only */
@@ -238,6 +240,14 @@ struct app_condition {
     uint8_t progress;
 };
 
+/* A certificate chain, valid until the transaction is fed again. */
+struct app_chain {
+    const uint8_t *bytes; /* DER-encoded certificates, each preceded by its length in 3 bytes */
+    uint32_t length;
+    bool from_client;
+    struct span subject, issuer, fingerprint; /* of the first valid certificate; length 0: none is valid */
+};
+
 struct app_proto {
     const char *name;                  /* app_proto in EVE and protocol name in rules, e.g. "tls" */
     const char *const *words;          /* aliases in rules, NULL-terminated, e.g. { "ssl", NULL }; NULL for none */
@@ -327,6 +337,8 @@ struct app_proto {
     /* Optional: returns true if the event has the direction from server to client, like the message that it describes
      * (a DNS response); false: from client to server. */
     bool (*logs_from_server)(const struct app_tx *tx, const void *settings);
+    /* Optional: gets the certificate chain of a direction. Returns false if it has not been received. */
+    bool (*get_chain)(const struct app_tx *tx, enum flow_direction direction, struct app_chain *out);
     /* Optional: the value of a header sent by the client, by its case-insensitive name; used for the headers in which
      * proxies report the client's address. Returns false if the header has not been received. The bytes are valid until
      * the transaction is fed again. */

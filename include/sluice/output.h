@@ -219,6 +219,15 @@ struct pcap_log_options {
 };
 extern const struct setting pcap_log_settings[]; /* of struct pcap_log_options */
 
+/* Certificate chains in files (tls-store). */
+struct tls_store_options {
+    bool enabled;
+    const char *dir;     /* folder */
+    uint32_t max_files;  /* chains in the folder beyond which no more are written; 0: no limit */
+    uint32_t rate_limit; /* chains that a worker stores per second; 0: no limit */
+};
+extern const struct setting tls_store_settings[]; /* of struct tls_store_options */
+
 struct output_options {
     const char *eve_path; /* NULL: no EVE file */
     enum output_file_type eve_type;
@@ -229,6 +238,7 @@ struct output_options {
     size_t destination_count;
     const char *ship_socket; /* path of the socket of sluice-ship, if an output needs it */
     struct pcap_log_options pcap_log;
+    struct tls_store_options tls_store;
     bool eve_truncate; /* true: start with an empty file (replay); false: append */
     FILE *console;     /* the terminal; NULL: none */
     bool console_colour;
@@ -276,6 +286,8 @@ void output_port_set_position(struct output_port *port, const struct replay_posi
 void output_packet(struct output_port *port, const struct packet *pkt, const struct decision *decision,
                    unsigned generation);
 
+/* Stores the certificate chains that rules with tls.store have selected (app_tx.store_chains), if there are any. */
+void output_chains(struct output_port *port, const struct packet *pkt, const struct flow *flow, struct app_tx *tx);
 /* Records the enabled events of a transaction: the event of its protocol, and an anomaly per event of its parser. `pkt`
  * is the packet that completed the transaction. */
 void output_transaction(struct output_port *port, const struct packet *pkt, const struct flow *flow,
@@ -506,6 +518,17 @@ struct output_pcap_counters {
     uint64_t errors;
     int error; /* -errno of the last write or open that failed; 0: no error since */
 };
+/* Counters of tls-store. */
+struct output_chain_counters {
+    uint64_t written;
+    uint64_t limited; /* not written because of tls-store.rate-limit */
+    uint64_t full;    /* not written because of tls-store.max-files */
+    uint64_t lost;    /* the ring was full */
+    uint64_t errors;  /* the files could not be written */
+    int error;        /* -errno of the last error; 0: none since */
+};
+/* Returns false if no chains are stored. */
+bool output_chain_counters(const struct output *output, struct output_chain_counters *out);
 /* Returns false if no packets are logged. */
 bool output_pcap_counters(const struct output *output, struct output_pcap_counters *out);
 /* Number of the newest capture file, for the next engine (0: none), and its counterpart: the capture files of this

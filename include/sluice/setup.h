@@ -134,7 +134,7 @@ void setup_eve_options(const struct config *config, struct eve_options *out);
 struct setup_outputs {
     struct output_destination list[OUTPUT_MAX_DESTINATIONS];
     size_t count;
-    char paths[OUTPUT_MAX_DESTINATIONS][4096], eve_path[4096], pcap_dir[4096];
+    char paths[OUTPUT_MAX_DESTINATIONS][4096], eve_path[4096], pcap_dir[4096], chain_dir[4096];
 };
 /* Reads the options of the event file and of the further outputs (outputs.*). Returns 0, or -errno with a line in
  * `error`. */

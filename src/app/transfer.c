@@ -164,6 +164,7 @@ void app_transfer_tx(struct app_context *context, struct transfer *t, struct app
     transfer_bool(t, &tx->logged);
     transfer_u8(t, &tx->guessed);
     transfer_bool(t, &tx->log_never);
+    transfer_u8(t, &tx->store_chains);
     transfer_bool(t, &tx->only_events);
     for (unsigned i = 0; i < APP_EVENT_WORDS; i++)
         transfer_u64(t, &tx->events[i]);

@@ -148,9 +148,8 @@ static const struct suricata_key keys[] = {
     MISSING("outputs.pcap-log.**", "pcap-log",
             "pcap-log has no BPF filter, writes packets of any stream depth and of pass rules, and names files by the "
             "second"),
-    MISSING("outputs.tls-store.**", "eve.types.tls.custom",
-            "TLS events have certificates with eve.types.tls.custom: "
-            "[certificate, chain]"),
+    TAKEN("outputs.tls-store.enabled|certs-log-dir", "tls-store.*"),
+    MISSING("outputs.tls-store.**", "tls-store", NULL),
     MISSING("outputs.tcp-data|http-body-data.**", NULL,
             "alerts have payload and HTTP bodies "
             "(eve.types.alert.payload, http-body)"),

@@ -98,6 +98,7 @@ struct file_settings {
     struct rules_options rules;
     struct log_options log;
     struct pcap_log_options pcap;
+    struct tls_store_options tls_store;
     struct file_store_settings files;
     struct block_lists_options lists;
     char lists_folder[PATH_MAX];
@@ -112,6 +113,7 @@ static void read_settings(const struct config *config, struct file_settings *out
     config_fill(config, rules_settings, NULL, &out->rules);
     config_fill(config, output_settings, NULL, &out->log);
     config_fill(config, pcap_log_settings, NULL, &out->pcap);
+    config_fill(config, tls_store_settings, NULL, &out->tls_store);
     config_fill(config, file_settings, NULL, &out->files);
     setup_block_lists(&out->lists, config, out->lists_folder);
     firewall_settings_read(config, &firewall);
@@ -216,6 +218,8 @@ static void add_to_write(struct paths *paths, const struct run_options *options,
         add_path(paths, separate_store(settings), SANDBOX_WRITE);
     if (settings->pcap.enabled && settings->pcap.dir && settings->pcap.dir[0] == '/')
         add_path(paths, settings->pcap.dir, SANDBOX_WRITE);
+    if (settings->tls_store.enabled && settings->tls_store.dir[0] == '/')
+        add_path(paths, settings->tls_store.dir, SANDBOX_WRITE);
     if (settings->rules.cache)
         add_path(paths, settings->rules.cache_path, SANDBOX_WRITE);
     for (const char *const *path = settings->daemon.folders_to_write; *path; path++)
@@ -330,6 +334,8 @@ static void make_folders(const struct run_options *options, const struct file_se
         make_folder(separate_store(settings), user);
     if (settings->pcap.enabled && settings->pcap.dir && settings->pcap.dir[0] == '/')
         make_folder(settings->pcap.dir, user);
+    if (settings->tls_store.enabled && settings->tls_store.dir[0] == '/')
+        make_folder(settings->tls_store.dir, user);
     if (settings->rules.cache)
         make_folder(settings->rules.cache_path, user);
 }

@@ -112,6 +112,20 @@ void output_errors_log(struct output_errors *output_errors, struct output *outpu
         packets->lost = pcap.lost;
         packets->next_ns = now_ns + TROUBLE_SECONDS * NS_PER_SECOND;
     }
+    struct destination_errors *left_out = &output_errors->chains;
+    struct output_chain_counters chains;
+
+    if (output_chain_counters(output, &chains) && chains.full + chains.lost + chains.errors > left_out->lost &&
+        now_ns >= left_out->next_ns) {
+        log_error("tls-store: %llu certificate chains were not written since the last report: %s%s",
+                  (unsigned long long)(chains.full + chains.lost + chains.errors - left_out->lost),
+                  chains.error      ? strerror(-chains.error)
+                  : chains.full > 0 ? "the folder has tls-store.max-files chains; move them away, or raise it"
+                                    : "the output thread is slower than they arrive (output.ring-size)",
+                  remedy(chains.error));
+        left_out->lost = chains.full + chains.lost + chains.errors;
+        left_out->next_ns = now_ns + TROUBLE_SECONDS * NS_PER_SECOND;
+    }
     if (output_needs_file(output))
         channel_send(channel, CHANNEL_OPEN_EVENTS, 0, NULL);
     if (error && !output_errors->logged && now_ns >= output_errors->next_ns) {

@@ -17,10 +17,11 @@ struct destination_errors {
 
 struct output_errors {
     struct destination_errors destinations[OUTPUT_MAX_DESTINATIONS];
-    struct destination_errors pcap; /* errors of pcap-log */
-    uint64_t unshipped_ns;          /* since when sluice-ship has not had the spool of events; 0: it has the spool */
-    bool logged;                    /* true: an error was logged, and its end has not been logged yet */
-    uint64_t next_ns;               /* no error is logged before this time (clock_monotonic_ns()) */
+    struct destination_errors pcap;   /* errors of pcap-log */
+    struct destination_errors chains; /* errors of tls-store */
+    uint64_t unshipped_ns;            /* since when sluice-ship has not had the spool of events; 0: it has the spool */
+    bool logged;                      /* true: an error was logged, and its end has not been logged yet */
+    uint64_t next_ns;                 /* no error is logged before this time (clock_monotonic_ns()) */
 };
 /* Called periodically by the main thread: logs output errors with a remedy, and requests the event file from the
  * supervisor if the engine itself is not permitted to open it. `channel`: the socket to the supervisor. */

@@ -238,7 +238,7 @@ int daemon_new_config(struct config **out)
         queue_settings,      ips_mode_settings, firewall_settings, affinity_settings,    decode_settings,
         inspection_settings, flow_settings,     stream_settings,   exception_settings,   overload_settings,
         defrag_settings,     host_os_settings,  output_settings,   destination_settings, eve_settings,
-        file_settings,       metrics_settings,  pcap_log_settings,
+        file_settings,       metrics_settings,  pcap_log_settings, tls_store_settings,
     };
     const size_t count = sizeof(modules) / sizeof(modules[0]);
     const struct setting *tables[MAX_TABLES];

@@ -683,6 +683,16 @@ static void add_output(struct stats *stats, const struct output *output)
         add_counter(stats, "pcap_log.errors", pcap.errors);
     }
 
+    struct output_chain_counters chains;
+
+    if (output_chain_counters(output, &chains)) {
+        add_counter(stats, "tls_store.written", chains.written);
+        add_counter(stats, "tls_store.limited", chains.limited);
+        add_counter(stats, "tls_store.full", chains.full);
+        add_counter(stats, "tls_store.lost", chains.lost);
+        add_counter(stats, "tls_store.errors", chains.errors);
+    }
+
     struct output_destination_counters destination;
 
     for (size_t i = 0; output_destination_counters(output, i, &destination); i++) {

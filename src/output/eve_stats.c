@@ -94,6 +94,7 @@ static const char *const own_counters[] = {
     "tcp.ssn_evicted",
     "tcp.ssn_restored",
     "tcp.urgent_cleared",
+    "tls_store.",
 };
 
 static bool is_own(const char *name)

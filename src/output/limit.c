@@ -13,8 +13,7 @@
 #include "output_priv.h"
 #include "sluice/clock.h"
 
-/* Counts an event. Returns true if it exceeds the limit of `most` events in this second; most == 0: no limit. */
-static bool exceeds(struct event_limit *limit, uint32_t most, uint64_t time_ns)
+bool event_limit_exceeds(struct event_limit *limit, uint32_t most, uint64_t time_ns)
 {
     uint64_t second = time_ns / NS_PER_SECOND;
 
@@ -33,7 +32,7 @@ uint32_t event_limit_packet(struct event_limits *limits, uint32_t wanted, const 
     enum output_event kind = kinds & 1u << OUTPUT_DROP ? OUTPUT_DROP : OUTPUT_WOULD_DROP;
 
     if (!(kinds & drops) || decision->drop_rule || decision->would_drop_rule ||
-        !exceeds(&limits->drop, eve->drop.rate_limit, pkt->time_ns))
+        !event_limit_exceeds(&limits->drop, eve->drop.rate_limit, pkt->time_ns))
         return kinds;
     counter_add(&limits->limited[kind], 1);
     return kinds & ~drops;
@@ -48,7 +47,7 @@ bool event_limit_flow(struct event_limits *limits, const struct eve_options *eve
     bool is_refused = flow->protocol == IPPROTO_TCP && packets <= 2; /* at most a SYN and its RST */
 
     if ((!is_one_sided && !is_refused) || flow->flags & FLOW_ALERTED ||
-        !exceeds(&limits->flow, eve->flow_rate_limit, flow->last_ns))
+        !event_limit_exceeds(&limits->flow, eve->flow_rate_limit, flow->last_ns))
         return false;
     for (int kind = OUTPUT_FLOW; kind <= OUTPUT_NETFLOW; kind++) {
         if (kinds & 1u << kind)

@@ -107,6 +107,32 @@ void output_packet(struct output_port *port, const struct packet *pkt, const str
         pkt->flow->flags |= record_drop_flag(pkt);
 }
 
+void output_chains(struct output_port *port, const struct packet *pkt, const struct flow *flow, struct app_tx *tx)
+{
+    struct chain_record *record;
+    struct app_chain chain;
+
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        if (!(tx->store_chains >> direction & 1) || !tx->proto->get_chain ||
+            !tx->proto->get_chain(tx, direction, &chain))
+            continue;
+        tx->store_chains &= (uint8_t) ~(1u << direction);
+        if (!port->stores_chains)
+            continue;
+        if (event_limit_exceeds(&port->chain_limit, port->options->tls_store.rate_limit, pkt->time_ns)) {
+            counter_add(&port->chains_limited, 1);
+            continue;
+        }
+        record = output_reserve(port, chain_record_size(&chain));
+        if (!record) {
+            counter_add(&port->chains_lost, 1);
+            continue;
+        }
+        chain_record_write(record, &chain, pkt, flow, !port->options->queue_fields);
+        ring_commit(port->ring);
+    }
+}
+
 void output_commit(struct output_port *port)
 {
     ring_commit(port->ring);
@@ -193,7 +219,9 @@ static void format_oldest(struct output *output, struct output_port *port)
     const void *record = (const uint8_t *)ring_peek(port->ring, &size) + port->prefix;
     const uint32_t kinds = *(const uint32_t *)record; /* `kinds` is the first member of all records */
 
-    if (kinds & FLOW_RECORD_KINDS) {
+    if (kinds & CHAIN_RECORD) {
+        chain_store_write(output->chains, record);
+    } else if (kinds & FLOW_RECORD_KINDS) {
         format_flow(output, record);
     } else if (kinds & APP_RECORD_KINDS) {
         format_app(output, record);
@@ -426,8 +454,16 @@ int output_open(struct output **out, const struct output_options *options, unsig
                      err == -EOPNOTSUPP ? "built without liblz4; set pcap-log.compression: zstd" : strerror(-err));
         output->eve.pcap = output->pcap;
     }
-    for (unsigned i = 0; !err && output->pcap && i < output->port_count; i++)
-        output->ports[i].pcap = pcap_log_port(output->pcap, i);
+    if (!err && own->tls_store.enabled) {
+        err = chain_store_new(&output->chains, &own->tls_store);
+        if (err)
+            snprintf(error, 256, "cannot store certificates in folder %.100s (tls-store): %s", own->tls_store.dir,
+                     strerror(-err));
+    }
+    for (unsigned i = 0; !err && i < output->port_count; i++) {
+        output->ports[i].pcap = output->pcap ? pcap_log_port(output->pcap, i) : NULL;
+        output->ports[i].stores_chains = output->chains != NULL;
+    }
     if (err) {
         output_close(output);
         return err;
@@ -504,6 +540,7 @@ void output_close(struct output *output)
     sink_close(&output->sink);
     destinations_close(&output->destinations);
     pcap_log_free(output->pcap);
+    chain_store_free(output->chains);
     text_clear(&output->line);
     text_clear(&output->console);
     text_clear(&output->eve.scratch);
@@ -684,4 +721,16 @@ void output_pcap_begin_after(struct output *output, uint64_t number)
 {
     if (output->pcap)
         pcap_log_begin_after(output->pcap, number);
+}
+
+bool output_chain_counters(const struct output *output, struct output_chain_counters *out)
+{
+    if (!output->chains)
+        return false;
+    chain_store_counters(output->chains, out);
+    for (unsigned i = 0; i < output->port_count; i++) {
+        out->lost += atomic_load_explicit(&output->ports[i].chains_lost, memory_order_relaxed);
+        out->limited += atomic_load_explicit(&output->ports[i].chains_limited, memory_order_relaxed);
+    }
+    return true;
 }

@@ -45,6 +45,9 @@ struct event_limits {
     _Atomic uint64_t limited[OUTPUT_EVENT_COUNT]; /* number of events that were not written because of a limit */
 };
 
+/* Counts an event. Returns true if it exceeds the limit of `most` events in this second of packet time; most == 0: no
+ * limit. */
+bool event_limit_exceeds(struct event_limit *limit, uint32_t most, uint64_t time_ns);
 /* Returns the result of record_kinds(), without drop events of drops that no rule caused if drop.rate_limit is exceeded
  * in this second. */
 uint32_t event_limit_packet(struct event_limits *limits, uint32_t wanted, const struct eve_options *eve,

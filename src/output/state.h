@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdalign.h>
 
+#include "chain_store.h"
 #include "destination.h"
 #include "output_priv.h"
 #include "pcap_log.h"
@@ -21,9 +22,12 @@ struct output_port {
                       position */
     struct record_scratch *scratch;
     struct pcap_port *pcap; /* NULL: packets are not logged */
+    bool stores_chains;     /* tls-store is enabled */
     uint32_t wanted;        /* bits 1 << enum output_event */
     _Atomic uint64_t lost[OUTPUT_EVENT_COUNT];
     struct event_limits limits;
+    struct event_limit chain_limit;
+    _Atomic uint64_t chains_lost, chains_limited;
 };
 
 /* Ring for events of the main thread; `lost`: number of events that did not fit into the ring. */
@@ -45,8 +49,9 @@ struct output {
     struct eve eve;
     struct sink sink;
     struct destinations destinations;
-    struct pcap_log *pcap; /* NULL: packets are not logged */
-    struct text line;      /* buffer for an event that the event file does not get, or that is not JSON */
+    struct pcap_log *pcap;      /* NULL: packets are not logged */
+    struct chain_store *chains; /* NULL: certificate chains are not stored */
+    struct text line;           /* buffer for an event that the event file does not get, or that is not JSON */
     struct text console;
     uint64_t flushed_ns;
     uint64_t formatted;                 /* number of records formatted so far */

@@ -210,8 +210,6 @@ static const struct known_keyword known_keywords[] = {
     { "template", KNOWN_OTHER },
     { "template.rust", KNOWN_OTHER },
     { "template2", KNOWN_OTHER },
-    { "tls.store", KNOWN_OTHER },
-    { "tls_store", KNOWN_OTHER },
     { "vba_data", KNOWN_BUFFER },
     { "vxlan_vni", KNOWN_OTHER },
 };

@@ -271,5 +271,11 @@ int setup_output_options(const struct config *config, const char *log_dir, struc
     if (!out->pcap_log.dir) /* remove "/." from the end of the path, because alerts contain the path */
         outputs->pcap_dir[strlen(outputs->pcap_dir) - 2] = '\0';
     out->pcap_log.dir = outputs->pcap_dir;
+    config_fill(config, tls_store_settings, NULL, &out->tls_store);
+    if (!write_path(outputs->chain_dir, log_dir ? log_dir : log.dir, out->tls_store.dir, "")) {
+        snprintf(error, ENGINE_ERROR_SIZE, "tls-store.certs-log-dir: the path is too long");
+        return -ENAMETOOLONG;
+    }
+    out->tls_store.dir = outputs->chain_dir;
     return 0;
 }

@@ -34,6 +34,8 @@ void transaction_log(struct pipeline *pipeline, const struct packet *pkt, const 
 {
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++)
         log_files(pipeline, pkt, flow, tx, direction, flow_ends);
+    if (tx->store_chains)
+        output_chains(pipeline->output, pkt, flow, tx);
     if (!app_tx_needs_log(pipeline->app, tx, flow_ends))
         return;
     output_transaction(pipeline->output, pkt, flow, pipeline->app, tx,

@@ -71,7 +71,9 @@ static const struct {
     { "tls_cert_notafter:>;", "expected TIME" },
     { "tls_cert_expired;", NULL },
     { "tls_cert_valid;", NULL },
-    { "tls.store;", "not supported" },
+    { "tls.store;", NULL },
+    { "tls_store; tls.subject:\"a\";", NULL },
+    { "tls.store; tls.store;", "" },
     { "app-layer-event:tls.invalid_certificate;", NULL },
 };
 

@@ -263,6 +263,8 @@ static const struct {
       IMPORT_TAKEN, "pcap-log.filename: \"log.%n.%t.pcap\"" },
     { "outputs: [{pcap-log: {enabled: yes, bpf-filter: tcp}}]", "outputs.0.pcap-log.bpf-filter", IMPORT_MISSING,
       "no BPF filter" },
+    { "outputs: [{tls-store: {enabled: yes, certs-log-dir: chains}}]", "outputs.0.tls-store.certs-log-dir",
+      IMPORT_TAKEN, "tls-store.certs-log-dir: chains" },
     { "outputs: [{pcap-log: {enabled: no, limit: 5}}]", "outputs.0.pcap-log.limit", IMPORT_IMPLIED, "disabled" },
     { "default-log-dir: /var/log/suricata", "default-log-dir", IMPORT_IMPLIED, "not taken" },
     { "security: {landlock: {enabled: no}}", "security.landlock.enabled", IMPORT_IMPLIED, "sandbox" },

@@ -86,6 +86,10 @@ int tls_finish_ja4(struct rule_parser *parser, const struct condition *condition
 int tls_finish_fingerprint(struct rule_parser *parser, const struct condition *conditions);
 int tls_finish_serial(struct rule_parser *parser, const struct condition *conditions);
 
+/* --- keyword_store.c: app_proto.get_chain --------------------------------------------------------- */
+
+bool tls_get_chain(const struct app_tx *tx, enum flow_direction direction, struct app_chain *out);
+
 /* --- keywords ------------------------------------------------------------------------------------- */
 
 extern const char *const tls_applications[]; /* keyword.scope.applications */
@@ -94,5 +98,6 @@ extern const struct keyword keyword_tls_version, keyword_ssl_version, keyword_ss
 extern const struct keyword keyword_tls_subject, keyword_tls_issuerdn, keyword_tls_fingerprint,
     keyword_tls_cert_chain_len, keyword_tls_cert_notbefore, keyword_tls_cert_notafter, keyword_tls_cert_expired,
     keyword_tls_cert_valid;
+extern const struct keyword keyword_tls_store;
 
 #endif

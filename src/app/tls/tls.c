@@ -226,6 +226,8 @@ static const struct app_condition conditions[] = {
     { &keyword_tls_cert_notafter, APP_TO_CLIENT, TLS_SERVER_CERT_DONE },
     { &keyword_tls_cert_expired, APP_TO_CLIENT, TLS_SERVER_CERT_DONE },
     { &keyword_tls_cert_valid, APP_TO_CLIENT, TLS_SERVER_CERT_DONE },
+    { &keyword_tls_store, APP_TO_SERVER, TLS_CLIENT_HELLO_DONE },
+    { &keyword_tls_store, APP_TO_CLIENT, TLS_SERVER_HELLO },
 };
 
 const struct app_proto app_tls = {
@@ -257,6 +259,7 @@ const struct app_proto app_tls = {
     .log_key = "tls",
     .log_progress = { TLS_CLIENT_HANDSHAKE_DONE, TLS_SERVER_HANDSHAKE_DONE },
     .log = tls_log,
+    .get_chain = tls_get_chain,
     .wants_log = tls_is_logged,
     .settings = tls_settings_table,
     .settings_size = sizeof(struct tls_settings),

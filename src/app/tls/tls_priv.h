@@ -11,7 +11,7 @@
  *   buffers.c      rule buffers and their keywords
  *   log.c          EVE object
  *   settings.c     settings
- *   keyword_*.c    conditions on versions and certificates
+ *   keyword_*.c    conditions on versions and certificates; tls.store
  *   contents.c     checks of content patterns on fingerprints and serial numbers
  *   x509.c         certificate decoding
  *   transfer.c     state transfer to the next engine
