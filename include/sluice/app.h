@@ -267,7 +267,8 @@ struct app_proto {
      * UDP, with probe_any_port and without default_ports_only: the starts of datagrams that the probe accepts on ports
      * other than those of the protocol. The probe rejects all other datagrams, and those shorter than 8 bytes, so it is
      * not called for them. The probe is called for every datagram if this is NULL, if there are more than
-     * APP_MESSAGE_STARTS_MAX heads, or if the protocol has patterns.
+     * APP_MESSAGE_STARTS_MAX heads, or if the protocol has patterns, but no heads; with heads, patterns are for TCP
+     * only.
      */
     const struct app_message_start *heads;
     size_t head_count;

@@ -106,11 +106,28 @@ static bool may_be(const struct app *app, const struct app_side *side, const str
            (only == 0 || only == index + 1);
 }
 
+/* Whether all bytes are the start of a pattern of the protocol, which is longer than the longest one that matches. */
+static bool may_match_longer(const struct app_proto *proto, const struct app_probe *probe)
+{
+    for (size_t i = 0; i < proto->pattern_count; i++) {
+        const struct app_pattern *pattern = &proto->patterns[i];
+
+        if (pattern->direction == probe->direction && pattern->offset == 0 && pattern->depth == 0 &&
+            pattern->length > probe->length &&
+            bytes_equal(probe->bytes, pattern->bytes, probe->length, pattern->nocase))
+            return true;
+    }
+    return false;
+}
+
+/* The longest pattern decides: "OPTIONS sip:" is SIP, although "OPTIONS " is HTTP. While more bytes may complete a
+ * longer one, no protocol is identified. */
 static unsigned identify_by_pattern(const struct app *app, struct app_side *side, const struct app_probe *probe,
                                     unsigned only, bool *unsure)
 {
     uint64_t candidates = probe->length > 0 ? app->first_bytes[probe->direction][probe->bytes[0]] : UINT64_MAX;
     unsigned best = 0, longest = 0;
+    bool waits = false;
 
     for (; candidates; candidates &= candidates - 1) {
         size_t i = (size_t)__builtin_ctzll(candidates);
@@ -125,8 +142,9 @@ static unsigned identify_by_pattern(const struct app *app, struct app_side *side
             longest = length;
             best = (unsigned)i + 1;
         }
+        waits |= possible && may_match_longer(app_list[i], probe);
     }
-    return best;
+    return waits ? 0 : best;
 }
 
 static unsigned identify_by_probe(const struct app *app, struct app_side *side, struct app_probe *probe, unsigned only,
@@ -200,8 +218,8 @@ static void add_heads(struct datagram_table *table, size_t index)
     static const struct app_message_start any = { 0, 0 };
     const struct app_proto *proto = app_list[index];
     bool on_any_port = proto->probe_any_port && !proto->default_ports_only;
-    bool asks_all =
-        proto->pattern_count > 0 || (on_any_port && (!proto->heads || proto->head_count > APP_MESSAGE_STARTS_MAX));
+    bool asks_all = (proto->pattern_count > 0 && !proto->heads) ||
+                    (on_any_port && (!proto->heads || proto->head_count > APP_MESSAGE_STARTS_MAX));
     size_t count = asks_all ? 1 : on_any_port ? proto->head_count : 0;
 
     for (size_t i = 0; i < count; i++)
@@ -302,7 +320,7 @@ static bool matches_protocol(size_t index, const struct app_probe *probe, struct
     enum app_probe_result guess = APP_NO;
     bool possible = false;
 
-    if (match_patterns(proto, probe, &possible) > 0)
+    if (!proto->heads && match_patterns(proto, probe, &possible) > 0)
         guess = APP_YES;
     else if (proto->probe && (probe->port_hint || proto->probe_any_port))
         guess = proto->probe(probe);

@@ -24,6 +24,7 @@ static const struct {
     { "nfs", DATA("\x01\x02\x03\x04\0\0\0\0\0\0\0\x02\0\x01\x86\xa3\0\0\0\x03\0\0\0\0\0\0\0\0\0\0\0\0") },
     { "dcerpc", DATA("\x04\0\x08\0\x10\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
                      "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0") },
+    { "sip", DATA("OPTIONS tel:1 SIP/2.0\r\n") },
     { NULL, DATA("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx") },
 };
 enum { SAMPLES = sizeof(samples) / sizeof(samples[0]), SAMPLE_MAX = 128 };
@@ -115,7 +116,7 @@ START_TEST(most_datagrams_ask_nobody)
 
     for (size_t i = 0; i < app_list_count; i++)
         if (app_list[i]->transports & APP_UDP)
-            ck_assert_uint_eq(app_list[i]->pattern_count, 0); /* ask_all() does not evaluate patterns */
+            ck_assert(app_list[i]->pattern_count == 0 || app_list[i]->heads); /* ask_all() evaluates no patterns */
     ck_assert(app_matches_no_head(rig->app, (const uint8_t *)samples[SAMPLES - 1].bytes, 64));
     ck_assert(!app_has_known_port(rig->app, 40000, 9999));
     ck_assert(app_has_known_port(rig->app, 40000, 53));
