@@ -535,6 +535,23 @@ bool output_pcap_counters(const struct output *output, struct output_pcap_counte
  * engine get higher numbers. Called while no worker runs. */
 uint64_t output_pcap_newest(const struct output *output);
 void output_pcap_begin_after(struct output *output, uint64_t number);
+/*
+ * A reload changes the event types and the further outputs without a loss of events. output_change_new() opens the
+ * files of new outputs; then each worker calls output_port_change() between two batches; output_change() passes the set
+ * of outputs to the output thread, and output_change_end() closes those that are not used any more. Options of event
+ * types and of the event file stay as they are.
+ */
+struct output_change;
+/* Reports an output that is not changed, with the cause. */
+typedef void output_report(void *user, const char *name, const char *cause);
+/* Called by any thread, while no other change is pending. Returns 0 or -ENOMEM. */
+int output_change_new(struct output_change **out, const struct output *output, const struct output_options *options,
+                      output_report *report, void *user);
+void output_change_free(struct output_change *change, const struct output *output); /* not applied; NULL is allowed */
+void output_port_change(struct output_port *port, const struct output_change *change); /* the worker of the port */
+void output_change(struct output *output, struct output_change *change);               /* takes ownership */
+/* Called when output_drained() is true for a ticket that was taken after output_change(). */
+void output_change_end(struct output *output);
 /* Gets the counters of the further output number `index`. Returns false past the last. */
 bool output_destination_counters(const struct output *output, size_t index, struct output_destination_counters *out);
 

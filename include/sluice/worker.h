@@ -119,6 +119,7 @@ struct worker_update {
     struct flow_options flow; /* only the timeouts are used */
     enum exception_policy exceptions[EXCEPTION_COUNT];
     struct overload_options overload;
+    const struct output_change *outputs; /* NULL: no change */
 };
 
 /* --- Worker --------------------------------------------------------------------------------------- */

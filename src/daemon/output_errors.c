@@ -52,6 +52,10 @@ static void log_destination(struct output_errors *output_errors, struct destinat
     const uint64_t now_ns = clock_monotonic_ns();
     const bool unshipped = !is_file && !counters->is_shipped;
 
+    if (strcmp(errors->name, counters->name) != 0) {
+        *errors = (struct destination_errors){ .lost = errors->name[0] ? lost : 0 };
+        snprintf(errors->name, sizeof(errors->name), "%s", counters->name);
+    }
     if (!is_file && counters->is_shipped)
         output_errors->unshipped_ns = 0;
     else if (!is_file && output_errors->unshipped_ns == 0)

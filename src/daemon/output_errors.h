@@ -10,6 +10,7 @@
 
 /* What was logged about a further output. */
 struct destination_errors {
+    char name[64]; /* of the output; a reload may change the outputs */
     uint64_t lost; /* lost events that were reported */
     uint64_t next_ns;
     bool logged; /* an error was logged, and its end has not been logged yet */

@@ -8,6 +8,10 @@
  * pointers. When all workers have applied it, the old ruleset is freed as soon as the output thread has written the
  * events that refer to it.
  *
+ * Event types and further outputs change with the rules: the builder opens the files of new outputs, each worker
+ * records the new types of events from the same batch on, and the output thread then continues with the new set of
+ * outputs (sluice/output.h). An output that cannot be opened now is a warning.
+ *
  * The following state is kept for the new rules: flows with their pending candidates (src/detect/state_map.c); bits,
  * which are identified by the numbers of their names (struct rule_names); thresholds and tags, which are identified by
  * the ids of the rules; datasets.
@@ -63,6 +67,7 @@ struct reload {
     struct diag *diag;
     struct config *new_config;
     struct ruleset *new_ruleset;
+    struct output_change *new_outputs; /* NULL: the outputs have not changed */
     size_t new_memory;
     char cause[ENGINE_ERROR_SIZE];
     /* used by the main thread only */
@@ -215,7 +220,7 @@ static int make_updates(struct reload *reload)
     for (unsigned i = 0; i < reload->options.worker_count && !err; i++) {
         struct worker_update *update = &reload->updates[i];
 
-        *update = (struct worker_update){ .ruleset = reload->new_ruleset };
+        *update = (struct worker_update){ .ruleset = reload->new_ruleset, .outputs = reload->new_outputs };
         if (reload->new_config) {
             update->has_settings = true;
             setup_flow_options(reload->new_config, reload->options.worker_count, &update->flow);
@@ -231,9 +236,49 @@ static int make_updates(struct reload *reload)
     return err;
 }
 
+static void note_output_setting(const char *name, void *user)
+{
+    *(bool *)user |= strncmp(name, "outputs", 7) == 0 || strncmp(name, "eve.types", 9) == 0;
+}
+
+static void report_output(void *user, const char *name, const char *cause)
+{
+    diag_warning(user, (struct position){ .file = NULL },
+                 "output %s: %s; the change takes effect with `sluice upgrade`, or at the next start", name, cause);
+}
+
+/* Opens changed outputs. Returns 0, or -errno with a line in `cause`. */
+static int make_outputs(struct reload *reload)
+{
+    struct output_options options = { .inline_mode = true };
+    struct setup_outputs *outputs;
+    bool differs = false;
+    int err;
+
+    if (reload->new_config)
+        config_each_difference(config_in_use(reload), reload->new_config, note_output_setting, &differs);
+    if (!differs)
+        return 0;
+    outputs = malloc(sizeof(*outputs));
+    if (!outputs) {
+        snprintf(reload->cause, sizeof(reload->cause), "out of memory");
+        return -ENOMEM;
+    }
+    err = setup_output_options(reload->new_config, reload->options.run->log_dir, &options, outputs, reload->cause);
+    if (!err) {
+        err = output_change_new(&reload->new_outputs, reload->options.output, &options, report_output, reload->diag);
+        if (err)
+            snprintf(reload->cause, sizeof(reload->cause), "out of memory");
+    }
+    free(outputs);
+    return err;
+}
+
 static void discard_build(struct reload *reload)
 {
     clear_updates(reload);
+    output_change_free(reload->new_outputs, reload->options.output);
+    reload->new_outputs = NULL;
     ruleset_free(reload->new_ruleset);
     config_free(reload->new_config);
     reload->new_ruleset = NULL;
@@ -256,6 +301,8 @@ static void *build(void *argument)
         err = check_sandbox(reload);
     if (!err)
         err = read_rules(reload);
+    if (!err)
+        err = make_outputs(reload);
     if (!err)
         err = make_updates(reload);
     if (!err)
@@ -440,8 +487,18 @@ static void note_unused(const char *name, void *user)
         "engine.init-failure-fatal",
         "reload.",
     };
+    static const char *const of_servers[] = { ".prefix", ".syslog.", ".redis.", ".kafka." };
     struct diag *diag = user;
 
+    if (strcmp(name, "eve.types") == 0 || (strncmp(name, "eve.types.", 10) == 0 && !strchr(name + 10, '.')))
+        return;
+    if (strncmp(name, "outputs", 7) == 0) { /* make_outputs() reports the outputs that do not change */
+        for (size_t i = 0; i < sizeof(of_servers) / sizeof(of_servers[0]); i++)
+            if (strstr(name, of_servers[i]))
+                diag_warning(diag, (struct position){ .file = NULL },
+                             "'%s' has changed: it takes effect with `systemctl restart sluice-ship`", name);
+        return;
+    }
     for (size_t i = 0; i < sizeof(reloaded) / sizeof(reloaded[0]); i++) {
         if (strncmp(name, reloaded[i], strlen(reloaded[i])) == 0)
             return;
@@ -477,6 +534,9 @@ static enum reload_event finish_updates(struct reload *reload, struct ruleset **
     *current = reload->new_ruleset;
     reload->new_ruleset = NULL;
     reload->rules_memory = reload->new_memory > 0 ? reload->new_memory : reload->rules_memory;
+    if (reload->new_outputs)
+        output_change(reload->options.output, reload->new_outputs);
+    reload->new_outputs = NULL;
     reload->ticket = output_ticket(reload->options.output);
     reload->state = RELOAD_DRAINING;
     return RELOAD_DONE;
@@ -492,6 +552,7 @@ enum reload_event reload_poll(struct reload *reload, struct ruleset **current)
     case RELOAD_DRAINING:
         if (!output_drained(reload->options.output, reload->ticket))
             break;
+        output_change_end(reload->options.output);
         ruleset_free(reload->old);
         malloc_trim(0); /* return the memory to the system */
         reload->old = NULL;

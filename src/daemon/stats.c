@@ -84,6 +84,8 @@ struct stats {
     bool threads;    /* stats events have the counters of each worker (eve.types.stats.threads) */
     const char *exception_names[EXCEPTION_COUNT][EXCEPTION_POLICY_COUNT];
     const char *destination_names[OUTPUT_MAX_DESTINATIONS][DESTINATION_FIELDS]; /* NULL: not needed yet */
+    char destination_of[OUTPUT_MAX_DESTINATIONS]
+                       [64]; /* the output that destination_names are of: a reload changes it */
 };
 
 static const char uptime_name[] = "uptime"; /* name of a value that is handed over with the counters */
@@ -702,6 +704,10 @@ static void add_output(struct stats *stats, const struct output *output)
                                                       destination.waiting,   destination.connected };
         const char **paths = stats->destination_names[i];
 
+        if (strcmp(stats->destination_of[i], destination.name) != 0) {
+            memset(paths, 0, sizeof(stats->destination_names[i]));
+            snprintf(stats->destination_of[i], sizeof(stats->destination_of[i]), "%s", destination.name);
+        }
         for (unsigned k = 0; k < DESTINATION_FIELDS; k++) {
             if (!paths[k])
                 paths[k] =

@@ -40,62 +40,179 @@ bool output_filter_match(const struct output_filter *filter, enum output_event k
     return false;
 }
 
+static void destination_free(struct destination *destination)
+{
+    if (!destination)
+        return;
+    if (destination->options.type == OUTPUT_FILE_REGULAR)
+        sink_close(&destination->sink);
+    spool_free(destination->spool);
+    free(destination->name);
+    free(destination);
+}
+
+/* Opens the file, or allocates the spool. Returns 0 or -errno. */
+static int destination_new(struct destination **out, const struct output_destination *options, bool truncate)
+{
+    struct destination *destination = calloc(1, sizeof(*destination));
+    int err;
+
+    if (!destination)
+        return -ENOMEM;
+    destination->options = *options;
+    destination->options.path = NULL; /* the sink has a copy */
+    destination->sink.fd = -1;
+    destination->name = strdup(options->name);
+    if (!destination->name)
+        err = -ENOMEM;
+    else if (options->type == OUTPUT_FILE_REGULAR)
+        err = sink_open(&destination->sink, options->path, OUTPUT_FILE_REGULAR, truncate, &destination->written);
+    else
+        err = spool_new(&destination->spool, options->buffer_size);
+    if (err) {
+        destination_free(destination);
+        return err;
+    }
+    destination->options.name = destination->name;
+    if (options->type == OUTPUT_FILE_REGULAR)
+        sink_set_rotation(&destination->sink, &options->rotation);
+    *out = destination;
+    return 0;
+}
+
+/* Adds an output to the set. */
+static void add_destination(struct destinations *destinations, struct destination *destination,
+                            const struct output_filter *filter)
+{
+    size_t at = destinations->count++;
+
+    destinations->list[at] = destination;
+    destinations->filters[at] = *filter;
+    if (destination->options.format == OUTPUT_EVE)
+        destinations->eve_kinds |= filter->kinds;
+    destinations->fast |= destination->options.format == OUTPUT_FAST && filter->kinds != 0;
+    destinations->counters |= destination->options.format == OUTPUT_COUNTERS && filter->kinds != 0;
+}
+
 int destinations_open(struct destinations *destinations, const struct output_options *options, char error[256])
 {
     bool has_spool = false;
     int err = 0;
 
     *destinations = (struct destinations){ .ship_fd = -1 };
-    if (options->destination_count == 0)
-        return 0;
-    destinations->list = calloc(options->destination_count, sizeof(*destinations->list));
-    for (size_t i = 0; destinations->list && !err && i < options->destination_count; i++) {
-        struct destination *destination = &destinations->list[destinations->count++];
+    for (size_t i = 0; !err && i < options->destination_count; i++) {
+        const struct output_destination *wanted = &options->destinations[i];
+        struct destination *destination = NULL;
 
-        destination->options = options->destinations[i];
-        destination->sink.fd = -1;
-        destination->name = strdup(destination->options.name);
-        if (!destination->name)
-            err = -ENOMEM;
-        else if (destination->options.type == OUTPUT_FILE_REGULAR)
-            err = sink_open(&destination->sink, destination->options.path, OUTPUT_FILE_REGULAR, options->eve_truncate,
-                            &destination->written);
-        else
-            err = spool_new(&destination->spool, destination->options.buffer_size);
-        if (!err && !destination->spool)
-            sink_set_rotation(&destination->sink, &destination->options.rotation);
-        if (err)
-            snprintf(error, 256, "cannot open output %.63s%s%.100s: %s", destination->options.name,
-                     destination->options.path ? ", file " : "",
-                     destination->options.path ? destination->options.path : "", strerror(-err));
+        err = destination_new(&destination, wanted, options->eve_truncate);
+        if (err) {
+            snprintf(error, 256, "cannot open output %.63s%s%.100s: %s", wanted->name, wanted->path ? ", file " : "",
+                     wanted->path ? wanted->path : "", strerror(-err));
+            return err;
+        }
         has_spool |= destination->spool != NULL;
-        if (destination->options.format == OUTPUT_EVE)
-            destinations->eve_kinds |= destination->options.filter.kinds;
-        destinations->fast |= destination->options.format == OUTPUT_FAST;
-        destinations->counters |= destination->options.format == OUTPUT_COUNTERS;
+        add_destination(destinations, destination, &wanted->filter);
     }
-    if (has_spool && !err)
-        destinations->ship_socket = strdup(options->ship_socket);
-    if (!destinations->list || (has_spool && !err && !destinations->ship_socket)) {
-        err = -ENOMEM;
+    if (has_spool && !(destinations->ship_socket = strdup(options->ship_socket))) {
         snprintf(error, 256, "cannot open outputs: %s", strerror(ENOMEM));
+        return -ENOMEM;
     }
-    return err;
+    return 0;
 }
 
-void destinations_close(struct destinations *destinations)
+/* --- Reload --------------------------------------------------------------------------------------- */
+
+static struct destination *find_destination(const struct destinations *destinations, const char *name)
 {
-    for (size_t i = 0; i < destinations->count; i++) {
-        sink_close(&destinations->list[i].sink);
-        spool_free(destinations->list[i].spool);
-        free(destinations->list[i].name);
+    for (size_t i = 0; i < destinations->count; i++)
+        if (strcmp(destinations->list[i]->name, name) == 0)
+            return destinations->list[i];
+    return NULL;
+}
+
+/* Whether the file or server of the output is the same, so that only its events may have changed. */
+static bool is_same(const struct destination *destination, const struct output_destination *options)
+{
+    const struct output_rotation *a = &destination->options.rotation, *b = &options->rotation;
+
+    if (destination->options.type != options->type || destination->options.format != options->format)
+        return false;
+    if (options->type != OUTPUT_FILE_REGULAR)
+        return destination->options.buffer_size == options->buffer_size;
+    return strcmp(destination->sink.path, options->path) == 0 && a->interval_seconds == b->interval_seconds &&
+           a->max_size == b->max_size && a->max_files == b->max_files;
+}
+
+int destinations_prepare(struct destinations *next, const struct destinations *current,
+                         const struct output_options *options, output_report *report, void *user)
+{
+    const struct output_filter nothing = { .kinds = 0 };
+    char text[256];
+
+    *next = (struct destinations){ .ship_fd = -1 };
+    for (size_t i = 0; i < options->destination_count; i++) {
+        const struct output_destination *wanted = &options->destinations[i];
+        struct destination *before = find_destination(current, wanted->name), *destination = before;
+        const bool is_file = wanted->type == OUTPUT_FILE_REGULAR && (!before || !before->spool);
+        int err = 0;
+
+        if ((!before || !is_same(before, wanted)) && is_file)
+            err = destination_new(&destination, wanted, false);
+        if (err == -ENOMEM) {
+            destinations_close(next, current);
+            return err;
+        }
+        if (err) {
+            snprintf(text, sizeof(text), "cannot open its file %.100s: %s", wanted->path, strerror(-err));
+            report(user, wanted->name, text);
+            destination = before;
+        } else if ((!before || !is_same(before, wanted)) && !is_file) {
+            report(user, wanted->name, "the buffer for sluice-ship is not changed by a reload");
+        }
+        if (destination)
+            add_destination(next, destination, &wanted->filter);
     }
-    free(destinations->list);
+    /* The buffer of a removed output stays until its events are delivered; it gets no more events. */
+    for (size_t i = 0; i < current->count && next->count < OUTPUT_MAX_DESTINATIONS; i++)
+        if (current->list[i]->spool && !find_destination(next, current->list[i]->name))
+            add_destination(next, current->list[i], &nothing);
+    return 0;
+}
+
+static bool has_destination(const struct destinations *destinations, const struct destination *destination)
+{
+    for (size_t i = 0; destinations && i < destinations->count; i++)
+        if (destinations->list[i] == destination)
+            return true;
+    return false;
+}
+
+void destinations_move(struct destinations *next, struct destinations *current)
+{
+    for (size_t i = 0; i < current->count; i++)
+        if (!current->list[i]->spool && !has_destination(next, current->list[i]))
+            sink_finish(&current->list[i]->sink);
+    next->ship_socket = current->ship_socket;
+    next->ship_fd = current->ship_fd;
+    next->ship_tried_ns = current->ship_tried_ns;
+    atomic_store_explicit(&next->is_shipped, atomic_load_explicit(&current->is_shipped, memory_order_relaxed),
+                          memory_order_relaxed);
+    current->ship_socket = NULL;
+    current->ship_fd = -1;
+}
+
+void destinations_close(struct destinations *destinations, const struct destinations *kept)
+{
+    for (size_t i = 0; i < destinations->count; i++)
+        if (!has_destination(kept, destinations->list[i]))
+            destination_free(destinations->list[i]);
     free(destinations->ship_socket);
     if (destinations->ship_fd >= 0)
         close(destinations->ship_fd);
     *destinations = (struct destinations){ .ship_fd = -1 };
 }
+
+/* --- Events --------------------------------------------------------------------------------------- */
 
 void destinations_add(struct destinations *destinations, const struct destination_event *event)
 {
@@ -105,11 +222,11 @@ void destinations_add(struct destinations *destinations, const struct destinatio
                                       .severity = event->severity };
 
     for (size_t i = 0; i < destinations->count; i++) {
-        struct destination *destination = &destinations->list[i];
+        struct destination *destination = destinations->list[i];
         enum spool_result result;
 
         if (destination->options.format != event->format ||
-            !output_filter_match(&destination->options.filter, event->kind, event->type, event->severity))
+            !output_filter_match(&destinations->filters[i], event->kind, event->type, event->severity))
             continue;
         counter_add(&destination->events, 1);
         if (event->failed) {
@@ -150,8 +267,8 @@ static bool connect_ship(struct destinations *destinations)
     if (connect(fd, (const struct sockaddr *)&address, sizeof(address)))
         err = -errno;
     for (size_t i = 0; !err && i < destinations->count; i++)
-        if (destinations->list[i].spool)
-            err = spool_send(fd, destinations->list[i].name, destinations->list[i].spool);
+        if (destinations->list[i]->spool)
+            err = spool_send(fd, destinations->list[i]->name, destinations->list[i]->spool);
     if (err) {
         close(fd);
         return false;
@@ -166,7 +283,7 @@ void destinations_flush(struct destinations *destinations)
     char byte;
 
     for (size_t i = 0; i < destinations->count; i++) {
-        struct destination *destination = &destinations->list[i];
+        struct destination *destination = destinations->list[i];
 
         if (!destination->spool)
             sink_flush(&destination->sink);
@@ -192,25 +309,26 @@ void destinations_finish(struct destinations *destinations)
 {
     destinations_flush(destinations);
     for (size_t i = 0; i < destinations->count; i++)
-        if (!destinations->list[i].spool)
-            sink_finish(&destinations->list[i].sink);
+        if (!destinations->list[i]->spool)
+            sink_finish(&destinations->list[i]->sink);
 }
 
 void destinations_reopen(struct destinations *destinations)
 {
     for (size_t i = 0; i < destinations->count; i++)
-        if (!destinations->list[i].spool)
-            sink_reopen(&destinations->list[i].sink);
+        if (!destinations->list[i]->spool)
+            sink_reopen(&destinations->list[i]->sink);
 }
 
 bool destinations_counters(const struct destinations *destinations, size_t index,
                            struct output_destination_counters *out)
 {
-    const struct destination *destination = &destinations->list[index];
+    const struct destination *destination;
     struct spool_counters spool;
 
     if (index >= destinations->count)
         return false;
+    destination = destinations->list[index];
     *out = (struct output_destination_counters){
         .name = destination->name,
         .type = destination->options.type,

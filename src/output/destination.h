@@ -2,7 +2,11 @@
 /*
  * Further outputs: a selection of the events for a file, or for a server through a spool (destination.c).
  *
- * Threads: the output thread, except for destinations_open(), destinations_close() and destinations_counters().
+ * A reload may replace the set of outputs: destinations_prepare() makes the next set, which shares the outputs that
+ * stay with the current set.
+ *
+ * Threads: the output thread, except for destinations_open(), destinations_prepare(), destinations_close() and
+ * destinations_counters().
  */
 #ifndef SLUICE_OUTPUT_DESTINATION_H
 #define SLUICE_OUTPUT_DESTINATION_H
@@ -12,8 +16,8 @@
 struct spool;
 
 struct destination {
-    struct output_destination options;
-    char *name, *path;
+    struct output_destination options; /* without `filter`, which belongs to the set */
+    char *name;
     struct sink sink; /* regular files */
     struct event_counters written;
     struct spool *spool; /* other types; NULL for files */
@@ -22,7 +26,8 @@ struct destination {
 };
 
 struct destinations {
-    struct destination *list;
+    struct destination *list[OUTPUT_MAX_DESTINATIONS];
+    struct output_filter filters[OUTPUT_MAX_DESTINATIONS];
     size_t count;
     uint32_t eve_kinds;  /* kinds of events that outputs in EVE format get: bits 1 << enum output_event */
     bool fast, counters; /* true: at least one output has the format */
@@ -45,7 +50,15 @@ struct destination_event {
 
 /* Opens the files and allocates the spools. Returns 0, or -errno with a line in `error`. */
 int destinations_open(struct destinations *destinations, const struct output_options *options, char error[256]);
-void destinations_close(struct destinations *destinations);
+/* Makes the set of outputs that follows `current`. Outputs without a change of their file or server stay. An output
+ * that cannot be opened now is reported by `report`; the previous one of its name stays, if there is one. Returns 0 or
+ * -ENOMEM; then nothing has to be closed. */
+int destinations_prepare(struct destinations *next, const struct destinations *current,
+                         const struct output_options *options, output_report *report, void *user);
+/* Writes the lines of the outputs that are not in `next`, and moves the connection to sluice-ship. */
+void destinations_move(struct destinations *next, struct destinations *current);
+/* Closes the outputs that are not in `kept`; NULL: all. */
+void destinations_close(struct destinations *destinations, const struct destinations *kept);
 void destinations_add(struct destinations *destinations, const struct destination_event *event);
 /* Writes the lines of files, publishes the events in spools, and connects to sluice-ship if necessary. */
 void destinations_flush(struct destinations *destinations);

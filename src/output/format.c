@@ -22,11 +22,11 @@ struct event_class {
  * file gets the event, otherwise the text `line`. NULL: no output gets the event as JSON. */
 static struct text *begin_event(struct output *output, struct event_class class)
 {
-    const struct output_filter *filter = &output->options.eve_filter;
+    const struct output_filter *filter = &output->eve.options->eve_filter;
 
     if (has_sink(output) && output_filter_match(filter, class.kind, class.type, class.severity))
         return &output->sink.buffer;
-    if (!(output->destinations.eve_kinds & 1u << class.kind))
+    if (!(output_destinations(output)->eve_kinds & 1u << class.kind))
         return NULL;
     text_reset(&output->line);
     return &output->line;
@@ -39,7 +39,7 @@ static void end_event(struct output *output, struct event_class class, const str
     bool to_file = text == &output->sink.buffer;
     size_t start = to_file && output->sink.mark_count > 0 ? output->sink.marks[output->sink.mark_count - 1].end : 0;
 
-    if (text && output->destinations.eve_kinds & 1u << class.kind) {
+    if (text && output_destinations(output)->eve_kinds & 1u << class.kind) {
         const struct destination_event event = { .format = OUTPUT_EVE,
                                                  .kind = class.kind,
                                                  .type = class.type,
@@ -48,7 +48,7 @@ static void end_event(struct output *output, struct event_class class, const str
                                                  .line = text->bytes + start,
                                                  .length = text->length - start };
 
-        destinations_add(&output->destinations, &event);
+        destinations_add(output_destinations(output), &event);
     }
     if (!has_sink(output))
         counter_add(&output->counters.written[class.kind], 1);
@@ -69,7 +69,7 @@ static void add_line(struct output *output, enum output_format format, struct ev
                                              .line = output->line.bytes,
                                              .length = output->line.length };
 
-    destinations_add(&output->destinations, &event);
+    destinations_add(output_destinations(output), &event);
 }
 
 void format_packet(struct output *output, const struct packet_record *record)
@@ -98,7 +98,7 @@ void format_packet(struct output *output, const struct packet_record *record)
         if (out)
             eve_alert(eve, out, record, alert);
         end_event(output, class, out);
-        if (output->destinations.fast) {
+        if (output_destinations(output)->fast) {
             text_reset(&output->line);
             fast_alert(&output->line, record, alert);
             add_line(output, OUTPUT_FAST, class);
@@ -131,7 +131,7 @@ void format_packet(struct output *output, const struct packet_record *record)
         end_event(output, class, out);
     }
     if (output->options.console) {
-        console_packet(&output->console, &output->options, record);
+        console_packet(&output->console, output->eve.options, record);
         if (output->console.length > CONSOLE_MAX_BYTES)
             output_flush(output);
     }
@@ -181,7 +181,7 @@ void format_firewall(struct output *output, const void *record)
         eve_firewall(&output->eve, out, record);
     end_event(output, class, out);
     if (output->options.console)
-        console_firewall(&output->console, &output->options, record);
+        console_firewall(&output->console, output->eve.options, record);
 }
 
 void format_engine(struct output *output, const void *record)
@@ -193,7 +193,7 @@ void format_engine(struct output *output, const void *record)
         eve_engine(&output->eve, out, record);
     end_event(output, class, out);
     if (output->options.console)
-        console_engine(&output->console, &output->options, record);
+        console_engine(&output->console, output->eve.options, record);
 }
 
 void format_overload(struct output *output, const void *record)
@@ -205,7 +205,7 @@ void format_overload(struct output *output, const void *record)
         eve_overload(&output->eve, out, record);
     end_event(output, class, out);
     if (output->options.console)
-        console_overload(&output->console, &output->options, record);
+        console_overload(&output->console, output->eve.options, record);
 }
 
 void format_stats(struct output *output, const struct stats_record *record)
@@ -216,7 +216,7 @@ void format_stats(struct output *output, const struct stats_record *record)
     if (out)
         eve_stats(&output->eve, out, record);
     end_event(output, class, out);
-    if (output->destinations.counters) {
+    if (output_destinations(output)->counters) {
         text_reset(&output->line);
         fast_counters(&output->line, record);
         add_line(output, OUTPUT_COUNTERS, class);

@@ -186,7 +186,7 @@ void output_flush(struct output *output)
 {
     if (has_sink(output))
         sink_flush(&output->sink);
-    destinations_flush(&output->destinations);
+    destinations_flush(output_destinations(output));
     if (output->console.length > 0) {
         fwrite(output->console.bytes, 1, output->console.length, output->options.console);
         fflush(output->options.console);
@@ -261,9 +261,25 @@ static struct output_port *next_in_order(struct output *output)
     return next && replay_position_compare(&first, &empty_until) < 0 ? next : NULL;
 }
 
+/* Continues with the outputs and event types of a reload, if there was one. Done at the start of a round, so that the
+ * round of a ticket that was taken after output_change() uses them. */
+static void adopt_change(struct output *output)
+{
+    struct output_change *change = atomic_exchange_explicit(&output->next_change, NULL, memory_order_acq_rel);
+
+    if (!change)
+        return;
+    destinations_move(change->destinations, output_destinations(output));
+    output->eve.options = &change->options;
+    atomic_store_explicit(&output->destinations, change->destinations, memory_order_release);
+}
+
 static bool run_round(struct output *output)
 {
     uint64_t round = atomic_fetch_add_explicit(&output->rounds_begun, 1, memory_order_acq_rel) + 1;
+
+    adopt_change(output);
+
     size_t size;
     const void *stats = ring_peek(output->stats.ring, &size);
     bool found = stats != NULL;
@@ -316,7 +332,7 @@ static void write_events(struct output *output)
         if (atomic_exchange_explicit(&output->reopen, false, memory_order_acq_rel)) {
             if (has_sink(output))
                 sink_reopen(&output->sink);
-            destinations_reopen(&output->destinations);
+            destinations_reopen(output_destinations(output));
         }
         if (run_round(output))
             continue;
@@ -331,7 +347,7 @@ static void write_events(struct output *output)
     }
     if (has_sink(output))
         sink_finish(&output->sink);
-    destinations_finish(&output->destinations);
+    destinations_finish(output_destinations(output));
 }
 
 /* --- Functions for the main thread ---------------------------------------------------------------- */
@@ -400,6 +416,16 @@ static int make_ports(struct output *output, unsigned count)
     return err ? err : ring_new(&output->overload.ring, OVERLOAD_RING_SIZE);
 }
 
+/* A filter without kinds selects all events. */
+static void complete_filter(struct output_filter *filter)
+{
+    if (filter->kinds != 0)
+        return;
+    memset(filter->app, true, sizeof(filter->app));
+    filter->kinds = ~0u;
+    filter->severity = UINT8_MAX;
+}
+
 int output_open(struct output **out, const struct output_options *options, unsigned ports, char error[256])
 {
     struct output *output = calloc(1, sizeof(*output));
@@ -410,15 +436,11 @@ int output_open(struct output **out, const struct output_options *options, unsig
         snprintf(error, 256, "cannot set up event output: %s", strerror(ENOMEM));
         return -ENOMEM;
     }
-    output->wake_fd = output->sink.fd = output->destinations.ship_fd = -1;
+    output->wake_fd = output->sink.fd = -1;
     atomic_store(&output->new_fd, -1);
     output->eve.options = own;
     *own = *options;
-    if (own->eve_filter.kinds == 0) {
-        memset(own->eve_filter.app, true, sizeof(own->eve_filter.app));
-        own->eve_filter.kinds = ~0u;
-        own->eve_filter.severity = UINT8_MAX;
-    }
+    complete_filter(&own->eve_filter);
     if (own->ring_size < RING_MIN_SIZE)
         own->ring_size = RING_MIN_SIZE;
     if (own->eve.alert.payload_buffer_size > RECORD_MAX_PAYLOAD)
@@ -428,6 +450,14 @@ int output_open(struct output **out, const struct output_options *options, unsig
         err = output->pcap_file_name ? 0 : -ENOMEM;
     }
     own->eve.pcap_file_name = output->pcap_file_name;
+    struct destinations *destinations = calloc(1, sizeof(*destinations));
+
+    if (destinations)
+        destinations->ship_fd = -1;
+    atomic_store(&output->destinations, destinations);
+    output->wanted = wanted_kinds(own);
+    if (!destinations)
+        err = -ENOMEM;
     if (!err)
         err = make_ports(output, ports);
     if (!err && own->recent_alerts && !(output->recent = recent_alerts_new()))
@@ -446,7 +476,7 @@ int output_open(struct output **out, const struct output_options *options, unsig
             sink_set_rotation(&output->sink, &options->eve_rotation);
     }
     if (!err)
-        err = destinations_open(&output->destinations, options, error);
+        err = destinations_open(output_destinations(output), options, error);
     if (!err && own->pcap_log.enabled) {
         err = pcap_log_new(&output->pcap, &own->pcap_log, ports, own->lossless);
         if (err)
@@ -538,7 +568,12 @@ void output_close(struct output *output)
     ring_free(output->overload.ring);
     adopt_file(output);
     sink_close(&output->sink);
-    destinations_close(&output->destinations);
+    adopt_change(output);
+    output_change_end(output);
+    free(output->change);
+    if (output_destinations(output))
+        destinations_close(output_destinations(output), NULL);
+    free(output_destinations(output));
     pcap_log_free(output->pcap);
     chain_store_free(output->chains);
     text_clear(&output->line);
@@ -559,7 +594,7 @@ static void *reserve_event(struct output *output, struct event_ring *events, enu
 {
     void *record;
 
-    if (!(wanted_kinds(&output->options) & 1u << kind))
+    if (!(output->wanted & 1u << kind))
         return NULL;
     record = ring_reserve(events->ring, size);
     if (!record)
@@ -702,7 +737,7 @@ void output_counters(const struct output *output, struct output_counters *out)
 
 bool output_destination_counters(const struct output *output, size_t index, struct output_destination_counters *out)
 {
-    return destinations_counters(&output->destinations, index, out);
+    return destinations_counters(output_destinations(output), index, out);
 }
 
 bool output_pcap_counters(const struct output *output, struct output_pcap_counters *out)
@@ -733,4 +768,67 @@ bool output_chain_counters(const struct output *output, struct output_chain_coun
         out->limited += atomic_load_explicit(&output->ports[i].chains_limited, memory_order_relaxed);
     }
     return true;
+}
+
+/* --- Reload --------------------------------------------------------------------------------------- */
+
+int output_change_new(struct output_change **out, const struct output *output, const struct output_options *options,
+                      output_report *report, void *user)
+{
+    struct output_change *change = calloc(1, sizeof(*change));
+    int err = -ENOMEM;
+
+    if (change && (change->destinations = calloc(1, sizeof(*change->destinations))))
+        err = destinations_prepare(change->destinations, output_destinations(output), options, report, user);
+    if (err) {
+        if (change)
+            free(change->destinations);
+        free(change);
+        return err;
+    }
+    change->options = output->options;
+    change->options.destinations = NULL;
+    change->options.destination_count = change->destinations->count;
+    change->options.eve_filter = options->eve_filter;
+    complete_filter(&change->options.eve_filter);
+    memcpy(change->options.eve.enabled, options->eve.enabled, sizeof(options->eve.enabled));
+    memcpy(change->options.eve.app, options->eve.app, sizeof(options->eve.app));
+    *out = change;
+    return 0;
+}
+
+void output_change_free(struct output_change *change, const struct output *output)
+{
+    if (!change)
+        return;
+    destinations_close(change->destinations, output_destinations(output));
+    free(change->destinations);
+    free(change);
+}
+
+void output_port_change(struct output_port *port, const struct output_change *change)
+{
+    port->options = &change->options;
+    port->wanted = wanted_kinds(&change->options);
+}
+
+void output_change(struct output *output, struct output_change *change)
+{
+    output->wanted = wanted_kinds(&change->options);
+    output->previous_change = output->change;
+    output->previous_destinations = output_destinations(output);
+    output->change = change;
+    atomic_store_explicit(&output->next_change, change, memory_order_release);
+    wake(output);
+}
+
+void output_change_end(struct output *output)
+{
+    if (!output->previous_destinations)
+        return;
+    destinations_close(output->previous_destinations, output_destinations(output));
+    free(output->previous_destinations);
+    free(output->previous_change);
+    output->previous_destinations = NULL;
+    output->previous_change = NULL;
 }

@@ -36,19 +36,31 @@ struct event_ring {
     _Atomic uint64_t lost;
 };
 
+/* Event types and further outputs after a reload. */
+struct output_change {
+    struct output_options options; /* those of the start, with other event types and filters */
+    struct destinations *destinations;
+};
+
 struct output {
-    struct output_options options;
+    struct output_options options; /* of the start; event types and filters: eve.options, port.options, `wanted` */
     char *pcap_file_name;
     struct output_port *ports;
     unsigned port_count;
     struct event_ring stats, firewall, engine, overload;
-    struct recent_alerts *recent; /* NULL: alerts are not kept in memory */
-    atomic_uint generation;       /* generation of the rules, for the events of the main thread */
+    struct recent_alerts *recent;                /* NULL: alerts are not kept in memory */
+    uint32_t wanted;                             /* kinds of events that the main thread records */
+    _Atomic(struct output_change *) next_change; /* not adopted by the output thread yet; NULL: none */
+    struct output_change *change;                /* the current one; NULL: as at the start */
+    struct output_change *previous_change;       /* freed by output_change_end(), as `previous_destinations` */
+    struct destinations *previous_destinations;
+    atomic_uint generation; /* generation of the rules, for the events of the main thread */
 
     /* The following members, up to `counters`, are used by the output thread only. */
     struct eve eve;
     struct sink sink;
-    struct destinations destinations;
+    /* The main thread also reads the counters of the set that it points to. */
+    _Atomic(struct destinations *) destinations;
     struct pcap_log *pcap;      /* NULL: packets are not logged */
     struct chain_store *chains; /* NULL: certificate chains are not stored */
     struct text line;           /* buffer for an event that the event file does not get, or that is not JSON */
@@ -73,6 +85,11 @@ struct output {
 static inline bool has_sink(const struct output *output)
 {
     return sink_is_open(&output->sink);
+}
+
+static inline struct destinations *output_destinations(const struct output *output)
+{
+    return atomic_load_explicit(&output->destinations, memory_order_acquire);
 }
 
 /* Writes the lines of all outputs (output.c). */

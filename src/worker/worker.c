@@ -379,6 +379,8 @@ static const struct ruleset *current_ruleset(struct worker *worker)
         overload_set_options(&worker->watch.overload, &update->overload);
         pipeline->shed_limits = update->overload.limits;
     }
+    if (update->outputs)
+        output_port_change(pipeline->output, update->outputs);
     if (ruleset_needs_conntrack(ruleset) && worker->conntrack_allowed) {
         worker->conntrack_until_ns = 0; /* no time limit, because the ruleset needs conntrack data */
         nfqueue_start_conntrack(worker->capture);

@@ -318,6 +318,99 @@ START_TEST(test_destinations_open_fails)
 }
 END_TEST
 
+static char reported[200];
+
+static void report(void *user, const char *name, const char *cause)
+{
+    (void)user;
+    snprintf(reported, sizeof(reported), "%s: %s", name, cause);
+}
+
+static struct output_change *prepare(const struct output_options *options)
+{
+    struct output_change *change = NULL;
+
+    reported[0] = '\0';
+    ck_assert_int_eq(output_change_new(&change, output_rig->output, options, report, NULL), 0);
+    return change;
+}
+
+static void apply(struct output_change *change)
+{
+    output_port_change(output_port(output_rig->output, 0), change);
+    output_change(output_rig->output, change);
+    output_settle(output_rig->output);
+    output_change_end(output_rig->output);
+}
+
+static void expect_lines(const char *path, unsigned lines)
+{
+    char *text = read_file(path);
+
+    ck_assert_msg(lines_of(text) == lines, "%s: %u lines, not %u: %s", path, lines_of(text), lines, text);
+    free(text);
+}
+
+/* Reloads: an output stays with other events, one is removed, one is new, and one cannot be opened. Loop 1: a change
+ * that is not applied, because the rules cannot be loaded, comes before. */
+START_TEST(test_reload)
+{
+    struct output_destination_counters counters;
+    struct output_options next;
+    struct output_change *change;
+
+    add_file(0, "stays.json", OUTPUT_EVE, 1u << OUTPUT_ALERT);
+    add_file(1, "ends.json", OUTPUT_EVE, 1u << OUTPUT_ALERT | 1u << OUTPUT_DROP);
+    output_rig->options.eve.enabled[OUTPUT_DROP] = false;
+    output_rig->options.eve_filter = (struct output_filter){ .kinds = 1u << OUTPUT_ALERT, .severity = UINT8_MAX };
+    output_rig_open(1);
+    ck_assert_int_eq(output_start(output_rig->output), 0);
+    put_alert(1);
+    output_settle(output_rig->output);
+    expect_lines(paths[0], 1);
+    expect_lines(paths[1], 1);
+
+    next = output_rig->options;
+    next.eve.enabled[OUTPUT_DROP] = true;
+    destinations[0].filter.kinds = 1u << OUTPUT_DROP;
+    add_file(1, "new.json", OUTPUT_EVE, 1u << OUTPUT_ALERT | 1u << OUTPUT_DROP);
+    add_file(2, "no/folder.json", OUTPUT_EVE, 1u << OUTPUT_ALERT);
+    next.destinations = destinations;
+    next.destination_count = 3;
+    for (int i = 0; i < _i; i++) {
+        change = prepare(&next);
+        output_change_free(change, output_rig->output);
+    }
+    change = prepare(&next);
+    ck_assert_msg(strstr(reported, "no/folder.json: cannot open its file"), "%s", reported);
+    apply(change);
+    ck_assert(output_destination_counters(output_rig->output, 1, &counters));
+    ck_assert_str_eq(counters.name, "new.json");
+    ck_assert(!output_destination_counters(output_rig->output, 2, &counters));
+    put_alert(1);
+    output_settle(output_rig->output);
+    expect_lines(paths[0], 2); /* the alert of the start, and a drop */
+    expect_lines(paths[1], 2); /* an alert and a drop */
+    ck_assert(output_destination_counters(output_rig->output, 0, &counters));
+    ck_assert_uint_eq(counters.events, 2);
+
+    /* A buffer for sluice-ship is not changed, and the outputs that are not configured any more end. */
+    destinations[0] = (struct output_destination){ .name = "server",
+                                                   .type = OUTPUT_FILE_SYSLOG,
+                                                   .buffer_size = SPOOL_MIN_SIZE,
+                                                   .filter = { .kinds = 1u << OUTPUT_ALERT, .severity = UINT8_MAX } };
+    next.destination_count = 1;
+    change = prepare(&next);
+    ck_assert_msg(strstr(reported, "server: the buffer for sluice-ship"), "%s", reported);
+    apply(change);
+    ck_assert(!output_destination_counters(output_rig->output, 0, &counters));
+    put_alert(1);
+    output_settle(output_rig->output);
+    expect_lines(paths[1], 2);
+    expect_lines(output_rig->path, 3); /* the event file gets alerts only */
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("output_destinations");
@@ -334,6 +427,7 @@ int main(void)
     tcase_add_test(tests, test_rotation_interval);
     tcase_add_test(tests, test_destinations_spool_full);
     tcase_add_test(tests, test_destinations_open_fails);
+    tcase_add_loop_test(tests, test_reload, 0, 2);
     suite_add_tcase(suite, tests);
 
     SRunner *runner = srunner_create(suite);
