@@ -19,12 +19,12 @@ static const char *const default_event_types[] = { "alert",  "drop",     "anomal
                                                    "engine", "overload", "files",   "http", "dns",    "tls",
                                                    "smtp",   "ftp",      "ssh",     "smb",  "dcerpc", "nfs",
                                                    "ike",    "krb5",     "dhcp",    "tftp", "quic",   "snmp",
-                                                   "pgsql",  "sip",      NULL };
+                                                   "pgsql",  "sip",      "rfb",     NULL };
 
 /* Event types of Suricata that Sluice does not support yet. */
 static const char *const later_event_types[] = {
-    "bittorrent-dht", "dnp3", "doh2", "enip", "frame", "http2",  "imap", "ldap",
-    "modbus",         "mqtt", "pop3", "rdp",  "rfb",   "telnet", NULL,
+    "bittorrent-dht", "dnp3",   "doh2", "enip", "frame", "http2",  "imap",
+    "ldap",           "modbus", "mqtt", "pop3", "rdp",   "telnet", NULL,
 };
 
 const struct setting output_settings[] = {

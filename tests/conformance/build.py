@@ -597,3 +597,12 @@ def snmp3(user, pdu, model=3, encrypted=False):
     head = sequence(der_number(9), der_number(65000), der(4, b'\x07' if encrypted else b'\x04'), der_number(model))
     return sequence(der_number(3), head, der(4, usm),
                     der(4, b'secret-bytes') if encrypted else sequence(der(4, b'engine'), der(4), pdu))
+
+
+def rfb(minor, *turns):
+    """A VNC handshake of version 3.MINOR: both versions, then the turns."""
+    return [server(f'RFB 003.{minor:03}\n'.encode()), client(f'RFB 003.{minor:03}\n'.encode()), *turns]
+
+
+def rfb_server_init(name, width=800, height=600):
+    return struct.pack('!HHBBBBHHHBBB3xI', width, height, 32, 24, 0, 1, 255, 255, 255, 16, 8, 0, len(name)) + name

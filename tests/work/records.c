@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Floods of binary protocols: TLS, DNS, SMB 2, DCE/RPC, NFS, Kerberos, IKE, QUIC. */
+/* Floods of binary protocols: TLS, DNS, SMB 2, DCE/RPC, NFS, Kerberos, IKE, QUIC, SNMP, RFB. */
 #include "quic_builder.h"
 #include "work.h"
 
@@ -596,6 +596,39 @@ static void quic_tags(struct work *work, uint32_t units)
     wire_free(&wire);
 }
 
+static void snmp_variables(struct work *work, uint32_t units)
+{
+    static const uint8_t variable[] = { 0x30, 7, 6, 3, 0x2b, 6, 1, 5, 0 };
+    enum { VARIABLES = 5000, LENGTH = VARIABLES * sizeof(variable) };
+    struct wire wire = { 0 };
+
+    for (uint32_t i = 0; i < units; i++) {
+        wire_number(&wire, 4, 0x30820000 | (LENGTH + 23));
+        wire_number(&wire, 6, 0x020101040161);
+        wire_number(&wire, 4, 0xa0820000 | (LENGTH + 13));
+        wire_number(&wire, 8, 0x0201010201000201);
+        wire_number(&wire, 1, 0);
+        wire_number(&wire, 4, 0x30820000 | LENGTH);
+        for (unsigned k = 0; k < VARIABLES; k++)
+            wire_put(&wire, variable, sizeof(variable));
+        work_send(work, FLOW_TO_SERVER, &wire);
+    }
+    wire_free(&wire);
+}
+
+static void rfb_reason(struct work *work, uint32_t units)
+{
+    struct wire wire = { 0 };
+
+    work_text(work, FLOW_TO_CLIENT, "RFB 003.008\n");
+    work_text(work, FLOW_TO_SERVER, "RFB 003.008\n");
+    wire_number(&wire, 1, 0);
+    wire_number(&wire, 4, UINT32_MAX);
+    wire_fill(&wire, 'x', (size_t)units << 10);
+    work_send(work, FLOW_TO_CLIENT, &wire);
+    wire_free(&wire);
+}
+
 #define ROW(text, of, at, function, ...)                                                                               \
     {                                                                                                                  \
         .name = text, .proto = of, .port = at, .run = function, __VA_ARGS__                                            \
@@ -644,6 +677,9 @@ const struct flood record_floods[] = {
     ROW("IKE: payloads of version 1", "ike", 500, ike1_payloads, .datagrams = true, .units = 2, .memory_kib = 1024),
     ROW("IKE: payloads of version 2", "ike", 500, ike2_payloads, .datagrams = true, .units = 2, .memory_kib = 1024),
     ROW("IKE: a long secret", "ike", 500, ike_secrets, .datagrams = true, .units = 500, .memory_kib = 1024),
+    ROW("SNMP: variable bindings", "snmp", 161, snmp_variables, .datagrams = true, .units = 8, .memory_kib = 4096),
+    ROW("RFB: a reason without end", "rfb", 5900, rfb_reason, .units = 32, .memory_kib = 1024,
+        .event = "malformed_message"),
     QUIC("fragments of a byte", quic_fragments, .units = 400, .memory_kib = 1024),
     QUIC("growing offsets", quic_growth, .units = 200, .memory_kib = 1024),
     QUIC("hellos", quic_hellos, .units = 200, .memory_kib = 1024),

@@ -3,8 +3,8 @@
 import struct
 
 from build import (certificate, client, client_hello, dhcp, dns_message, dns_query, ike, kerberos_reply,
-                   kerberos_request, nfs_call, quic_crypto, quic_initial, request, response, server, server_hello, smb1, snmp, snmp3,
-                   snmp_pdu, tcp, tls_record, udp)
+                   kerberos_request, nfs_call, quic_crypto, quic_initial, request, rfb, response, server,
+                   server_hello, smb1, snmp, snmp3, snmp_pdu, tcp, tls_record, udp)
 
 
 def event(protocol, name, direction):
@@ -136,6 +136,16 @@ quic_packets = udp(443, client(quic_initial(b'\x08stream')[:-1] + b'x')) + \
 quic_events = events('quic', ['failed_decrypt', 'error_on_data', 'crypto_frag_too_long', 'error_on_header']) + [
     (0, 'alert quic any any -> any any (quic.version; content:"|00 00 00 02|"; app-layer-event:quic.error_on_data;)')]
 
+rfb_flows = together(5900, [
+    [server(b'RFB 3.8\n'), client(b'RFB 003.008\n')],
+    rfb(8, server(b'\x02\x13\x02'), client(b'\x13'), server(b'tls')),
+    rfb(3, server(struct.pack('!I', 2)), server(bytes(16)), client(bytes(16)), server(struct.pack('!I', 9))),
+    rfb(3, client(b'\x01'), server(struct.pack('!I', 1))),
+])
+rfb_events = events('rfb', ['unimplemented_security_type', 'confused_state'],
+                    ['malformed_message', 'unknown_security_result']) + [
+    (0, 'alert rfb any any -> any any (rfb.sectype:19; app-layer-event:rfb.confused_state;)')]
+
 PDU = snmp_pdu(0, b'\x2b\x06')
 snmp_packets = udp(161, client(snmp(2, b'public', PDU)), client(snmp(1, b'public', PDU)),
                    client(snmp3(b'alice', PDU, model=4)), client(snmp(2, b'public', PDU)[:-1]),
@@ -154,6 +164,7 @@ cases = {
     'krb5': (krb5, krb5_events),
     'nfs': (nfs, nfs_events),
     'quic': (quic_packets, quic_events),
+    'rfb': (rfb_flows, rfb_events),
     'smb': (smb, smb_events),
     'snmp': (snmp_packets, snmp_events),
     'smtp': (smtp, smtp_events),

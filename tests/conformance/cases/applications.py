@@ -5,7 +5,7 @@ import struct
 
 from build import (certificate, client, client_hello, dcerpc_bind, dcerpc_bind_ack, dcerpc_datagram, dcerpc_request,
                    dcerpc_response, dhcp, dns_message, dns_name, dns_record, ike, ike1_sa, kerberos_error,
-                   kerberos_reply, kerberos_request, nfs_call, ntp, quic_chlo, quic_crypto, quic_initial, rpc_record, server, server_hello, smb1, smb2_login, snmp, snmp3,
+                   kerberos_reply, kerberos_request, nfs_call, ntp, quic_chlo, quic_crypto, quic_initial, rfb, rfb_server_init, rpc_record, server, server_hello, smb1, smb2_login, snmp, snmp3,
                    snmp_pdu, snmp_trap,
                    smb2_pipe, ssh_kex, tcp, udp, udp_packet, xdr)
 
@@ -442,6 +442,36 @@ snmp_events = ['1 event_type=snmp snmp.version=2 snmp.pdu_type=get_request snmp.
                'snmp.trap_oid=1.3.6.1.4.1.4.1.2.21 snmp.trap_address=192.0.2.7',
                '1 event_type=snmp snmp.version=3 snmp.pdu_type=encrypted snmp.usm=alice']
 
+CHALLENGE, VNC_OK, VNC_FAILED = bytes(range(16)), bytes(4), struct.pack('!I', 1)
+rfb_packets = tcp(5900, *rfb(8, server(b'\x02\x01\x02'), client(b'\x02'), server(CHALLENGE), client(CHALLENGE[::-1]),
+                             server(VNC_OK), client(b'\x01'), server(rfb_server_init(b'desktop')))) + \
+    tcp(5901, *rfb(3, server(struct.pack('!I', 1)), client(b'\0'), server(rfb_server_init(b'old'))),
+        client_port=40001) + \
+    tcp(5900, *rfb(8, server(b'\x01\x02'), client(b'\x02'), server(CHALLENGE), client(CHALLENGE),
+                   server(VNC_FAILED), server(struct.pack('!I', 5) + b'wrong')), client_port=40002)
+rfb_rules = [
+    (1, rule('rfb', 'rfb.name; content:"desktop"; bsize:7;')),
+    (1, rule('rfb', 'rfb.name; content:"old"; flow:to_client;')),
+    (0, rule('rfb', 'rfb.name; content:"wrong";')),
+    (2, rule('rfb', 'rfb.sectype:2;')),
+    (1, rule('rfb', 'rfb.sectype:<2; flow:to_server;')),
+    (0, rule('rfb', 'rfb.sectype:>2;')),
+    (1, rule('rfb', 'rfb.secresult:ok;')),
+    (1, rule('rfb', 'rfb.secresult:fail; flow:to_client;')),
+    (1, rule('rfb', 'rfb.secresult:!0;')),
+    (0, rule('rfb', 'rfb.secresult:unknown;')),
+    (2, rule('rfb', 'rfb.secresult:!unknown;')),
+    (0, rule('rfb', 'rfb.secresult:toomany;')),
+    (3, rule('tcp', 'app-layer-protocol:rfb; flow:to_server; content:"RFB 003"; startswith;')),
+]
+rfb_events = ['1 event_type=rfb rfb.client_protocol_version.minor=008 rfb.authentication.security_type=2 '
+              f'rfb.authentication.vnc.challenge={CHALLENGE.hex()} rfb.authentication.vnc.response='
+              f'{CHALLENGE[::-1].hex()} rfb.authentication.security_result=OK rfb.framebuffer.name=desktop '
+              'rfb.framebuffer.width=800 rfb.framebuffer.pixel_format.red_shift=16',
+              '1 event_type=rfb rfb.server_protocol_version.minor=003 rfb.authentication.security_type=1 '
+              'rfb.framebuffer.name=old',
+              '1 event_type=rfb rfb.authentication.security_result=FAIL rfb.server_security_failure_reason=wrong']
+
 # --- Protocols over their other transport, and the first version of SMB
 
 def over(transport, protocol, options):
@@ -496,6 +526,7 @@ cases = {
     'krb5': (krb5_packets, krb5_rules),
     'ike': (ike_packets, ike_rules),
     'quic': (quic_packets, quic_rules, {}, [], quic_events),
+    'rfb': (rfb_packets, rfb_rules, {}, [], rfb_events),
     'snmp': (snmp_packets, snmp_rules, {}, [], snmp_events),
     'dhcp': (dhcp_packets, dhcp_rules),
     'ntp': (ntp_packets, ntp_rules),
