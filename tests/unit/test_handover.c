@@ -380,6 +380,45 @@ static const struct conversation app_talks[] = {
                  CLIENT("secret"),
                  SERVER("secret"),
                  CLIENT("secret") } },
+    { .name = "websocket",
+      .rules =
+          "alert websocket any any -> any any (websocket.payload; content:\"evil word\"; sid:1;)\n"
+          "alert websocket any any -> any any (websocket.payload; content:\"ping\"; websocket.opcode:ping; sid:2;)\n"
+          "alert websocket any any -> any any (websocket.payload; content:\"squeezed evil two\"; sid:3;)\n"
+          "alert websocket any any -> any any (app-layer-event:websocket.invalid_compressed_data; sid:90;)\n",
+      .steps = { CLIENT("GET / HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"),
+                 SERVER("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n"),
+                 { RIG_SERVER, 0, NEXT,
+                   "\x81\x0a"
+                   "an ev",
+                   7 },
+                 { RIG_SERVER, 0, NEXT, "il wo\x81\x02", 7 },
+                 { RIG_SERVER, 0, NEXT,
+                   "ab\x01\x05"
+                   "an ev",
+                   9 },
+                 { RIG_SERVER, 0, NEXT, "\x89\x04pi", 4 },
+                 { RIG_SERVER, 0, NEXT, "ng\x00", 3 },
+                 { RIG_SERVER, 0, NEXT, "\x03il ", 4 },
+                 { RIG_SERVER, 0, NEXT, "\x80\x04wo", 4 },
+                 { RIG_SERVER, 0, NEXT, "rd", 2 },
+                 { RIG_CLIENT, 0, NEXT,
+                   "\x81\x84\x12\x34\x56\x78"
+                   "ab",
+                   8 },
+                 { RIG_CLIENT, 0, NEXT, "cd", 2 },
+                 { RIG_SERVER, 0, NEXT,
+                   "\xc1\x13\x2a\x2e\x2c\x4d\x4d\xad\x4a\x4d\x51\x48\x2d\xcb\xcc\x51\xc8\xcf\x4b\x05\x00", 21 },
+                 { RIG_SERVER, 0, NEXT, "\xc1\x08\x2a\x46\x11\x28\x29\xcf\x07\x00", 10 } } },
+    { .name = "sip",
+      .rules = "alert sip any any -> any any (sip.method; content:\"INVITE\"; sip.to; content:\"bob\"; sid:1;)\n"
+               "alert sip any any -> any any (sip.method; content:\"INVITE\"; sdp.origin; content:\"alice\"; sid:2;)\n"
+               "alert sip any any -> any any (sip.stat_msg; content:\"OK\"; sid:3;)\n"
+               "alert sip any any -> any any (app-layer-event:sip.invalid_data; sid:90;)\n",
+      .steps = { CLIENT("INVITE sip:bob"),
+                 CLIENT("@b SIP/2.0\r\nTo: bob\r\nContent-Type: application/sdp\r\nl: 14\r\n\r"),
+                 CLIENT("\nv=0\r\no=a"), CLIENT("lice\r"), SERVER("SIP/2.0 200"),
+                 CLIENT("\nMESSAGE sip:b SIP/2.0\r\nl: 70000\r\n\r\nbody"), SERVER(" OK\r\n\r\n") } },
     { .name = "ftp",
       .rules = "alert ftp any any -> any any (ftp.command; content:\"RETR\"; sid:1;)\n"
                "alert ftp any any -> any any (ftp.reply; content:\"in\"; sid:2;)\n"

@@ -305,6 +305,12 @@ START_TEST(smb)
 }
 END_TEST
 
+START_TEST(messages)
+{
+    judge(&message_floods[_i / PIECES], cuts[_i % PIECES]);
+}
+END_TEST
+
 START_TEST(services)
 {
     judge(&service_floods[_i / PIECES], cuts[_i % PIECES]);
@@ -327,6 +333,7 @@ int main(void)
     tcase_add_loop_test(floods, records, 0, (int)record_flood_count * PIECES);
     tcase_add_loop_test(floods, smb, 0, (int)smb_flood_count * PIECES);
     tcase_add_loop_test(floods, services, 0, (int)service_flood_count * PIECES);
+    tcase_add_loop_test(floods, messages, 0, (int)message_flood_count * PIECES);
     tcase_add_loop_test(floods, transforms, 0, (int)transform_flood_count);
     tcase_set_timeout(floods, 120);
     suite_add_tcase(suite, floods);

@@ -50,8 +50,10 @@ struct flood {
     uint32_t steps_per_byte; /* 0: the default limit */
 };
 
-extern const struct flood http_floods[], mail_floods[], record_floods[], smb_floods[], service_floods[];
-extern const size_t http_flood_count, mail_flood_count, record_flood_count, smb_flood_count, service_flood_count;
+extern const struct flood http_floods[], mail_floods[], record_floods[], smb_floods[], message_floods[],
+    service_floods[];
+extern const size_t http_flood_count, mail_flood_count, record_flood_count, smb_flood_count, message_flood_count,
+    service_flood_count;
 
 /* --- transform.c ---------------------------------------------------------------------------------- */
 

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Floods of WebSocket frames and SIP messages. */
+#include <zlib.h>
+
+#include "work.h"
+
+/* --- WebSocket ------------------------------------------------------------------------------------ */
+
+enum { FIN = 0x80, RSV1 = 0x40, TEXT = 1, PING = 9 };
+
+static void upgrade(struct work *work)
+{
+    work_text(work, FLOW_TO_SERVER, "GET / HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\n\r\n");
+    work_text(work, FLOW_TO_CLIENT, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n");
+}
+
+static void put_frame(struct wire *wire, uint8_t first, const void *bytes, size_t length)
+{
+    wire_number(wire, 1, first);
+    wire_number(wire, 1, 127);
+    wire_number(wire, 8, length);
+    wire_put(wire, bytes, length);
+}
+
+static void websocket_pings(struct work *work, uint32_t units)
+{
+    struct wire wire = { 0 };
+
+    upgrade(work);
+    for (uint32_t i = 0; i < units; i++)
+        wire_number(&wire, 2, (FIN | PING) << 8);
+    work_send(work, FLOW_TO_CLIENT, &wire);
+    wire_free(&wire);
+}
+
+/* One message in fragments of a byte. */
+static void websocket_fragments(struct work *work, uint32_t units)
+{
+    struct wire wire = { 0 };
+
+    upgrade(work);
+    for (uint32_t i = 0; i < units; i++) {
+        wire_number(&wire, 2, (i == 0 ? TEXT : 0) << 8 | 1);
+        wire_number(&wire, 1, 'x');
+    }
+    work_send(work, FLOW_TO_CLIENT, &wire);
+    wire_free(&wire);
+}
+
+static void websocket_long_frame(struct work *work, uint32_t units)
+{
+    struct wire wire = { 0 }, block = { 0 };
+
+    upgrade(work);
+    wire_fill(&block, 'x', (size_t)units << 10);
+    put_frame(&wire, FIN | TEXT, block.bytes, block.length);
+    work_send(work, FLOW_TO_CLIENT, &wire);
+    wire_free(&wire);
+    wire_free(&block);
+}
+
+/* Messages that are compressed as well as possible. */
+static void websocket_bombs(struct work *work, uint32_t units)
+{
+    struct wire wire = { 0 }, zeros = wire_zeros(8), packed = { .bytes = malloc(zeros.length), .room = zeros.length };
+    z_stream stream = {
+        .next_in = zeros.bytes, .avail_in = (uInt)zeros.length, .next_out = packed.bytes, .avail_out = (uInt)packed.room
+    };
+
+    app_rig_require(packed.bytes && deflateInit2(&stream, 9, Z_DEFLATED, -MAX_WBITS, 9, Z_DEFAULT_STRATEGY) == Z_OK &&
+                        deflate(&stream, Z_SYNC_FLUSH) == Z_OK,
+                    "deflate");
+    packed.length = stream.total_out;
+    deflateEnd(&stream);
+    upgrade(work);
+    for (uint32_t i = 0; i < units; i++)
+        put_frame(&wire, FIN | RSV1 | TEXT, packed.bytes, packed.length);
+    work_send(work, FLOW_TO_CLIENT, &wire);
+    wire_free(&wire);
+    wire_free(&zeros);
+    wire_free(&packed);
+}
+
+/* Messages of empty blocks: compressed data without output. */
+static void websocket_empty_blocks(struct work *work, uint32_t units)
+{
+    struct wire wire = { 0 }, blocks = { 0 };
+
+    upgrade(work);
+    for (unsigned i = 0; i < 100; i++)
+        wire_number(&blocks, 5, UINT64_C(0x000000ffff));
+    for (uint32_t i = 0; i < units; i++)
+        put_frame(&wire, FIN | RSV1 | TEXT, blocks.bytes, blocks.length);
+    work_send(work, FLOW_TO_CLIENT, &wire);
+    wire_free(&wire);
+    wire_free(&blocks);
+}
+
+/* --- SIP ------------------------------------------------------------------------------------------ */
+
+static void sip_requests(struct work *work, uint32_t units)
+{
+    struct wire wire = { 0 };
+
+    for (uint32_t i = 0; i < units; i++)
+        wire_text(&wire, "ACK sip:a SIP/2.0\n\n");
+    work_send(work, FLOW_TO_SERVER, &wire);
+    wire_free(&wire);
+}
+
+static void sip_endless_head(struct work *work, uint32_t units)
+{
+    struct wire wire = { 0 };
+
+    wire_text(&wire, "ACK sip:a SIP/2.0\r\n");
+    for (uint32_t i = 0; i < units << 10; i++)
+        wire_text(&wire, "v:x\r\n");
+    work_send(work, FLOW_TO_SERVER, &wire);
+    wire_free(&wire);
+}
+
+static void sip_headers(struct work *work, uint32_t units)
+{
+    struct wire wire = { 0 };
+
+    for (uint32_t i = 0; i < units; i++) {
+        wire_text(&wire, "ACK sip:a SIP/2.0\r\n");
+        for (unsigned k = 0; k < 60; k++)
+            wire_text(&wire, "v:x\r\nf:\r\nt:\r\nl:0\r\n");
+        wire_text(&wire, "\r\n");
+    }
+    work_send(work, FLOW_TO_SERVER, &wire);
+    wire_free(&wire);
+}
+
+static void sip_sdp_lines(struct work *work, uint32_t units)
+{
+    struct wire wire = { 0 };
+
+    for (uint32_t i = 0; i < units; i++) {
+        wire_text(&wire, "ACK sip:a SIP/2.0\r\nc:application/sdp\r\nl:60000\r\n\r\n");
+        for (unsigned k = 0; k < 20000; k++)
+            wire_text(&wire, "a=\n");
+    }
+    work_send(work, FLOW_TO_SERVER, &wire);
+    wire_free(&wire);
+}
+
+#define ROW(text, of, at, function, ...)                                                                               \
+    {                                                                                                                  \
+        .name = text, .proto = of, .port = at, .run = function, __VA_ARGS__                                            \
+    }
+
+const struct flood message_floods[] = {
+    ROW("WebSocket: pings", "websocket", 80, websocket_pings, .units = 1500, .memory_kib = 8192),
+    ROW("WebSocket: fragments", "websocket", 80, websocket_fragments, .units = 1500, .memory_kib = 8192),
+    ROW("WebSocket: a long frame", "websocket", 80, websocket_long_frame, .units = 500, .memory_kib = 1024,
+        .event = "skip_end_of_payload"),
+    ROW("WebSocket: compression bombs", "websocket", 80, websocket_bombs, .units = 3, .memory_kib = 2048,
+        .event = "invalid_compressed_data"),
+    ROW("WebSocket: empty blocks", "websocket", 80, websocket_empty_blocks, .units = 100, .memory_kib = 2048),
+    ROW("SIP: requests", "sip", 5060, sip_requests, .units = 1500, .memory_kib = 16384),
+    ROW("SIP: a head that does not end", "sip", 5060, sip_endless_head, .units = 16, .memory_kib = 2048,
+        .event = "invalid_data", .given_up = true),
+    ROW("SIP: headers", "sip", 5060, sip_headers, .units = 50, .memory_kib = 8192),
+    ROW("SIP: lines of SDP", "sip", 5060, sip_sdp_lines, .units = 2, .memory_kib = 2048, .event = "invalid_data"),
+};
+const size_t message_flood_count = sizeof(message_floods) / sizeof(message_floods[0]);
