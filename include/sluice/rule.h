@@ -244,6 +244,10 @@ enum rule_name_kind {
     RULE_NAME_KIND_COUNT,
 };
 
+/* Flow texts with this prefix are no text: they are the value (a double) that the keyword entropy has computed from the
+ * buffer whose name follows. */
+#define RULE_ENTROPY_PREFIX "entropy/"
+
 /* How a rule uses a kind of state (bits). Rules that write it are evaluated before rules that read it. */
 enum { RULE_STATE_READS = 1, RULE_STATE_WRITES = 2 };
 

@@ -86,7 +86,7 @@ static void texts(struct text *out, const struct eve_state *state, enum rule_nam
         const struct rule_capture *text = &state->texts[i];
         const char *name = text->kind == kind ? rule_names_text(state->names, kind, text->number) : NULL;
 
-        if (!name)
+        if (!name || skip_prefix(name, RULE_ENTROPY_PREFIX))
             continue;
         if (!*is_open)
             json_member_object(out, "metadata");
@@ -99,6 +99,34 @@ static void texts(struct text *out, const struct eve_state *state, enum rule_nam
     }
     if (has_array)
         json_array_close(out);
+}
+
+/* Writes the values of the keyword entropy. Opens the object "metadata" if it is not open. */
+static void entropies(struct text *out, const struct eve_state *state, bool *is_open)
+{
+    bool has_object = false;
+
+    for (uint32_t i = 0; i < state->text_count; i++) {
+        const struct rule_capture *text = &state->texts[i];
+        const char *name =
+            text->kind == RULE_NAME_FLOW_TEXT ? rule_names_text(state->names, text->kind, text->number) : NULL;
+        double value;
+
+        name = name ? skip_prefix(name, RULE_ENTROPY_PREFIX) : NULL;
+        if (!name || text->length != sizeof(value))
+            continue;
+        if (!*is_open)
+            json_member_object(out, "metadata");
+        if (!has_object)
+            json_member_object(out, "entropy");
+        *is_open = has_object = true;
+        memcpy(&value, text->bytes, sizeof(value));
+        json_key(out, name, strlen(name));
+        text_printf(out, "%.17g", value);
+        out->need_comma = true;
+    }
+    if (has_object)
+        json_object_close(out);
 }
 
 void eve_metadata(struct text *out, const struct eve_state *state)
@@ -129,6 +157,7 @@ void eve_metadata(struct text *out, const struct eve_state *state)
         json_object_close(out);
     texts(out, state, RULE_NAME_PACKET_TEXT, "pktvars", &has_metadata);
     texts(out, state, RULE_NAME_FLOW_TEXT, "flowvars", &has_metadata);
+    entropies(out, state, &has_metadata);
     bits(out, listed, count, LIST_FLOWBITS, "metadata", &has_metadata, "flowbits");
     for (uint32_t i = 0; i < state->variable_count; i++) {
         const char *name = variables[i].is_bit ? NULL : rule_names_text(names, RULE_NAME_FLOWINT, variables[i].number);

@@ -361,6 +361,17 @@ nfs_rules = [
     (0, rule('nfs', 'nfs.procedure:read;')),
     (0, rule('nfs', 'nfs_version:4;')),
 ]
+# Calls of procedure 1 of version 3 of mountd (program 100005), in UDP and TCP.
+mount = nfs_call(1, xdr(b'/export')).replace(struct.pack('!I', 100003), struct.pack('!I', 100005))
+rpc_packets = udp(700, client(mount)) + tcp(701, client(rpc_record(mount)))
+rpc_rules = [
+    (1, rule('udp', 'rpc:100005,3,1;')),
+    (1, rule('tcp', 'rpc:100005, *, 1;')),
+    (2, rule('ip', 'rpc:100005;')),
+    (0, rule('ip', 'rpc:100005,2,*;')),
+    (0, rule('ip', 'rpc:100005,3,2;')),
+    (0, rule('ip', 'rpc:100000,*,*;')),
+]
 krb5_packets = udp(88, client(kerberos_request('alice', 'EXAMPLE.ORG')), server(kerberos_error(25, 'EXAMPLE.ORG'))) + \
     udp(88, client(kerberos_request('bob', 'EXAMPLE.ORG')), server(kerberos_reply('bob', 'EXAMPLE.ORG', 18)),
         client_port=40001)
@@ -522,6 +533,7 @@ cases = {
     'ssh': (ssh_packets, ssh_rules),
     'smb': (login + pipe, smb_rules),
     'dcerpc': (dcerpc_packets, dcerpc_rules),
+    'rpc': (rpc_packets, rpc_rules),
     'nfs': (nfs_packets, nfs_rules),
     'krb5': (krb5_packets, krb5_rules),
     'ike': (ike_packets, ike_rules),

@@ -44,6 +44,17 @@ byte_tests = [(count, datagram(f'byte_test:{form};')) for count, form in (
     (0, datagram('content:"|f0 0f|"; byte_test:1,=,0x0f,0,relative;')),
 ]
 
+# --- entropy: 16 different bytes have 4 bits per byte, the first 8 of them 3
+
+ENTROPY = bytes(range(16))
+entropies = [(count, datagram(f'entropy:{form};')) for count, form in (
+    (1, 'value 4'), (1, 'value =4'), (1, 'value == 4.0'), (0, 'value 4.1'), (0, 'value !4'), (1, 'value != 3.9'),
+    (1, 'value >= 4'), (0, 'value > 4'), (1, 'value > 3.99'), (1, 'value <= 4'), (0, 'value < 4'), (1, 'value < 4.01'),
+    (1, 'value 3.5-4'), (0, 'value !3.5-4'), (0, 'value 4.5-8'), (1, 'bytes 8, value 3'), (0, 'bytes 8, value 4'),
+    (1, 'bytes 4, offset 12, value 2'), (0, 'bytes 5, offset 12, value > 0'), (1, 'offset 8, value 3'),
+    (0, 'offset 16, value >= 0'), (1, 'bytes 0, offset 0, value 4'))]
+entropy_packets = udp(4000, client(ENTROPY))
+
 # --- byte_jump: from each place to the letter behind the jump. The payload has 16 bytes.
 
 JUMP = b'\x03\x02' + b'0003' + b'ABCDEFGHIJ'
@@ -282,6 +293,9 @@ protocols = [
 ]
 
 cases = {
+    'entropy': (entropy_packets, entropies),
+    'entropy_event': Case(entropy_packets, [(0, datagram('entropy:value 5;')), (1, datagram('dsize:16;'))],
+                          events=['1 event_type=flow metadata.entropy.content=4']),
     'numbers': (number_packets, numbers),
     'sizes': (number_packets, sizes),
     'byte_test': (udp(4000, client(TEST)), byte_tests),
