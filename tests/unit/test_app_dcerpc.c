@@ -138,22 +138,6 @@ START_TEST(call_is_read)
 }
 END_TEST
 
-/* The stub data of a request begins behind the UUID of its object. */
-START_TEST(object_is_no_stub_data)
-{
-    struct app_rig *rig = start(cuts[_i]);
-    enum { HAS_OBJECT = 0x80 };
-
-    send_stub(rig, DCE_REQUEST, 3 | HAS_OBJECT, 2, 0, "0123456789abcdefarguments");
-    assert_stub(rig, 0, FLOW_TO_SERVER, "arguments");
-    send_stub(rig, DCE_REQUEST, 3 | HAS_OBJECT, 3, 0, "0123456789abcdef");
-    ck_assert_uint_eq(((struct dce_tx *)app_rig_tx(rig, 1))->call->stub[FLOW_TO_SERVER].length, 0);
-    send_stub(rig, DCE_REQUEST, 3 | HAS_OBJECT, 4, 0, "too short");
-    ck_assert_ptr_null(app_rig_tx(rig, 2));
-    app_rig_free(rig);
-}
-END_TEST
-
 START_TEST(fragments_are_put_together)
 {
     struct app_rig *rig = start(cuts[_i]);
@@ -367,7 +351,6 @@ int main(void)
     TCase *tests = tcase_create("dcerpc");
 
     tcase_add_loop_test(tests, call_is_read, 0, CUTS);
-    tcase_add_loop_test(tests, object_is_no_stub_data, 0, CUTS);
     tcase_add_loop_test(tests, fragments_are_put_together, 0, CUTS);
     tcase_add_loop_test(tests, stub_has_a_limit, 0, CUTS);
     tcase_add_loop_test(tests, bindings_are_kept_apart, 0, CUTS);

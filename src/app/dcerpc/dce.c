@@ -234,21 +234,20 @@ int dce_bind_ack_parse(struct heap *heap, struct dce_bindings **bindings, const 
 
 /* --- Calls ------------------------------------------------------------------------------------------- */
 
-/* `fixed`: bytes before the stub data. */
-static bool read_stub(const struct dce_header *header, const uint8_t *body, size_t length, unsigned fixed,
-                      struct dce_body *out)
+/* As in Suricata, the UUID of an object (PFC_OBJECT_UUID, [C706, 12.6.4.9]) counts as the first bytes of the stub data.
+ */
+static bool read_stub(const struct dce_header *header, const uint8_t *body, size_t length, struct dce_body *out)
 {
-    if (header->length < DCE_HEADER + fixed || length < fixed)
+    if (header->length < DCE_HEADER + 8 || length < 8)
         return false;
-    out->stub = body + fixed;
-    out->stub_length = header->length - DCE_HEADER - fixed;
-    return out->stub_length <= length - fixed;
+    out->stub = body + 8;
+    out->stub_length = header->length - DCE_HEADER - 8u;
+    return out->stub_length <= length - 8;
 }
 
 bool dce_request_read(const struct dce_header *header, const uint8_t *body, size_t length, struct dce_body *out)
 {
-    /* The UUID of an object may follow the fixed fields [C706, 12.6.4.9]. */
-    if (!read_stub(header, body, length, header->flags & DCE_HAS_OBJECT ? 8 + DCE_UUID : 8, out))
+    if (!read_stub(header, body, length, out))
         return false;
     out->context = load_u16(body + 4, header->little);
     out->opnum = load_u16(body + 6, header->little);
@@ -257,7 +256,7 @@ bool dce_request_read(const struct dce_header *header, const uint8_t *body, size
 
 bool dce_response_read(const struct dce_header *header, const uint8_t *body, size_t length, struct dce_body *out)
 {
-    return read_stub(header, body, length, 8, out);
+    return read_stub(header, body, length, out);
 }
 
 bool dce_stub_append(struct heap *heap, struct dce_call *call, enum flow_direction direction, const uint8_t *bytes,
