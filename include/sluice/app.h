@@ -90,6 +90,15 @@ struct app_tx_link {
     struct app_tx *next, *previous;
 };
 
+/* How far the firewall rules have accepted a direction of a transaction. */
+enum { APP_FILTER_RULES = 4 };
+struct app_filter_state {
+    uint8_t hook;                     /* number of hooks that are accepted and over; the next one is the current hook */
+    bool accepted;                    /* the current hook is accepted, and may still get data */
+    uint8_t count;                    /* number of rules that accepted the current hook */
+    uint64_t rules[APP_FILTER_RULES]; /* their ids: gid << 32 | sid */
+};
+
 /* The first member of a protocol's transaction type. A parser may write directions, log_never and tentative, may read
  * all fields, and calls app_tx_advance() and app_tx_mark_changed(); the framework writes the other fields. A
  * transaction that is complete in both directions may have been freed before the next call of the parser, so a parser
@@ -124,6 +133,8 @@ struct app_tx {
     uint64_t settled_events[FLOW_DIRECTIONS][APP_EVENT_WORDS]; /* `events` when `settled` was set */
     struct app_detection *detection[FLOW_DIRECTIONS];          /* owned by detect; NULL if none */
     uint64_t begin_ns;                                         /* time of the packet that began it */
+    struct app_filter_state filter[FLOW_DIRECTIONS];           /* set by detect */
+    bool accepted; /* set by detect: firewall rules have accepted all of the transaction (accept:tx) */
 };
 
 static inline bool app_tx_needs_inspection(const struct app_tx *tx, enum flow_direction direction)

@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "sluice/flow.h"
+#include "sluice/packet.h"
 #include "sluice/rule.h"
 
 struct app;
@@ -31,6 +32,40 @@ struct rule_captures {
     struct rule_capture list[RULE_TEXTS_MAX];
 };
 
+/* What a default policy of the firewall does, or a firewall rule: accept, drop or reject, and its scope. */
+struct filter_policy {
+    enum rule_action action;
+    enum rule_scope scope;
+    bool alert; /* also report an alert */
+};
+
+/* The hook at which a firewall rule matched or a default policy was applied. */
+struct filter_match {
+    const char *protocol, *hook; /* constant strings; NULL: no firewall rule */
+    struct filter_policy policy;
+};
+
+/* An alert of a default policy. */
+struct filter_alert {
+    const struct rule *rule; /* stands for the policy: id and message of the alert */
+    struct filter_match match;
+    const struct app_tx *tx; /* NULL: a packet hook */
+};
+
+/* The decision of the firewall rules about a packet; filled in by detect. */
+enum filter_verdict { FILTER_NONE /* not evaluated */, FILTER_ACCEPT, FILTER_DROP };
+enum { FILTER_MAX_ALERTS = 32 };
+struct filter_decision {
+    enum filter_verdict verdict;
+    enum drop_reason reason;   /* FILTER_DROP */
+    const struct rule *rule;   /* FILTER_DROP: the rule; NULL: a default policy */
+    struct filter_match match; /* FILTER_DROP: the hook */
+    bool accept_flow;          /* FILTER_ACCEPT: the rest of the flow is accepted */
+    enum rule_scope pass;      /* FILTER_ACCEPT: no other rules are evaluated for the packet, or its flow */
+    uint32_t alert_count;
+    struct filter_alert alerts[FILTER_MAX_ALERTS];
+};
+
 /* A rule that matched; filled in by detect. */
 struct hit {
     const struct rule *rule;
@@ -41,6 +76,7 @@ struct hit {
                         UDP */
     const struct app_tx *tx;        /* the transaction it matched in, or NULL; valid until app_free_completed() */
     uint8_t first_text, text_count; /* captures for the alert: index of the first in decision.texts, and their number */
+    struct filter_match filter;     /* firewall rules: the hook */
 };
 
 /* A reported hit; filled in by policy. */
@@ -53,6 +89,7 @@ struct alert {
     bool tx_guessed;         /* as in struct hit */
     const struct app_tx *tx; /* as in struct hit */
     uint8_t first_text, text_count;
+    struct filter_match filter; /* alerts of firewall rules and default policies: the hook */
 };
 
 struct decision {
@@ -61,6 +98,8 @@ struct decision {
     const struct rule *drop_rule;       /* the rule that dropped, or NULL */
     const struct rule *would_drop_rule; /* the first rule whose drop alert-only does not enforce, or NULL */
     const struct rule *block_rule;      /* the first dropping rule that also blocks a host, or NULL */
+    struct filter_match drop_filter;    /* the hook at which the firewall rules drop the packet, or would drop it */
+    bool filtered;                      /* the firewall rules were evaluated, or had accepted the flow */
     bool passed;                        /* a pass rule ended the evaluation */
     bool tagged;                        /* log the packet because of a tag of an earlier alert */
     /* texts that pcre captured as variables of the packet and of its alerts; valid until the worker's next packet;

@@ -34,6 +34,14 @@ struct stream_chunk;
 struct transfer;
 struct replay_order;
 
+/* The default policies of the firewall rules: what happens to a packet or transaction that no rule accepts. */
+enum filter_packet_hook { FILTER_PRE_FLOW, FILTER_PRE_STREAM, FILTER_PACKET, FILTER_PACKET_HOOKS };
+enum { FILTER_APP_HOOKS = 16 }; /* maximum number of hooks of a direction: APP_MAX_HOOKS */
+struct filter_policies {
+    struct filter_policy packet[FILTER_PACKET_HOOKS];
+    struct filter_policy (*app)[FLOW_DIRECTIONS][FILTER_APP_HOOKS]; /* by id of the protocol */
+};
+
 struct ruleset_options {
     enum rule_action action_order[4]; /* ACTION_REJECT stands for the three reject actions */
     unsigned generation;              /* counts reloads; written in events */
@@ -44,7 +52,9 @@ struct ruleset_options {
     const char *cache_path;
     uint64_t cache_max_age_seconds; /* unused files are removed after this time; 0: never */
     uint64_t cache_max_bytes;       /* limit for all files; 0: unlimited */
-    bool no_databases;              /* do not compile databases; for ruleset_analyse() only */
+    /* Evaluate the firewall rules, with these default policies, which are copied; NULL: firewall rules are ignored. */
+    const struct filter_policies *firewall;
+    bool no_databases; /* do not compile databases; for ruleset_analyse() only */
 };
 
 /* Builds the ruleset from `rules`, a finished rule_list, which the ruleset owns on success. Returns 0, -ENOMEM, or
@@ -66,6 +76,10 @@ unsigned ruleset_file_needs(const struct ruleset *ruleset);
 bool ruleset_needs_conntrack(const struct ruleset *ruleset);
 /* Whether a rule uses checksums (tcpv4-csum etc.): decode_check_checksums() must then be called before detection. */
 bool ruleset_needs_checksums(const struct ruleset *ruleset);
+
+/* Whether firewall rules are evaluated, and whether the hook has rules or a policy other than accept:hook. */
+bool ruleset_has_firewall(const struct ruleset *ruleset);
+bool ruleset_filters(const struct ruleset *ruleset, enum filter_packet_hook hook);
 
 /* Writes how a rule of the ruleset is compiled as members of the open JSON object, for `sluice analyse`. */
 struct text;
@@ -115,6 +129,13 @@ void detector_memory_free(struct detector_memory *room); /* NULL is allowed */
 void detector_switch(struct detector *detector, struct detector_memory *room);
 void detector_free(struct detector *detector);
 
+/* How firewall rules are evaluated. */
+enum detect_filter {
+    DETECT_FILTER_OFF,
+    DETECT_FILTER_ENFORCE,
+    DETECT_FILTER_OBSERVE, /* a decision to drop is recorded, and the evaluation continues (alert-only) */
+};
+
 /* Input of the inspection of a packet; all members except the packet may be NULL. */
 struct detect_input {
     struct packet *packet;
@@ -123,6 +144,8 @@ struct detect_input {
     struct host_table *hosts;
     struct replay_order *order;
     struct file_engine *files; /* file engine of the application protocols; NULL: none */
+    enum detect_filter filter;
+    bool filter_only; /* evaluate the firewall rules only: the flow was passed */
 };
 
 /*
@@ -134,6 +157,10 @@ struct detect_input {
  * Rules that match execute their actions (flowbits:set) at once. Thresholds, suppressions and noalert are applied by
  * the policy module.
  */
+/* Evaluates the firewall rules of a hook that precedes detect_packet(), FILTER_PRE_FLOW or FILTER_PRE_STREAM. Returns
+ * false if the packet is to be dropped: then detect_packet() must not be called. */
+bool detect_hook(struct detector *detector, const struct ruleset *ruleset, const struct detect_input *in,
+                 enum filter_packet_hook hook);
 /* Evaluates the rules for the packet and the first chunk of its stream (NULL: no new stream data). `in` must be valid
  * until detect_finish(). A pseudo packet (PACKET_PSEUDO) is not evaluated itself, only the chunk and transactions. */
 void detect_packet(struct detector *detector, const struct ruleset *ruleset, const struct detect_input *in,
@@ -149,6 +176,8 @@ size_t detect_finish(struct detector *detector, const struct hit **hits);
 /* Returns the number (16 at most) of the rules whose evaluation reached a work limit in the packet. The list is valid
  * until the detector's next packet. */
 size_t detector_limited_rules(const struct detector *detector, const struct rule *const **rules);
+/* Returns the decision of the firewall rules about the packet. */
+const struct filter_decision *detector_filter(const struct detector *detector);
 /* Returns the texts that matching rules captured in the packet; NULL: none. Valid until the detector's next packet. */
 const struct rule_captures *detector_captures(const struct detector *detector);
 struct app_detection;
@@ -169,6 +198,9 @@ void detect_transfer_flow(struct transfer *t, struct detector *detector, const s
  * before. */
 void detect_transfer_transaction(struct transfer *t, struct detector *detector, const struct detect_signatures *checks,
                                  struct app_tx *tx);
+
+/* Transfers how far firewall rules have accepted a flow and its transactions, which must have been restored before. */
+void detect_transfer_filter(struct transfer *t, struct flow *flow);
 
 struct detect_counters {
     uint64_t scans, bytes_scanned;

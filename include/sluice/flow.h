@@ -127,6 +127,7 @@ struct flow {
     uint8_t class, state; /* enum flow_class, enum flow_state */
     uint16_t flags;       /* enum flow_flag */
     uint8_t would_drop;   /* enum flow_would_drop */
+    bool accepted;        /* by a firewall rule with accept:flow: firewall rules are no longer evaluated */
     uint64_t last_ns;     /* time of the last packet; never decreases */
 
     /* --- updated by a packet ---------------------------------------------------------------------- */

@@ -129,11 +129,22 @@ enum drop_reason {
     DROP_REASON_APP_ERROR,     /* this and the next two: exception policy for the cause in the name */
     DROP_REASON_APP_MEMCAP,
     DROP_REASON_OVERLOAD,
-    DROP_REASON_LOOP,          /* policy for packets that repeatedly return without the repeat mark */
-    DROP_REASON_TRUNCATED,     /* policy for packets longer than the part that the kernel copies */
-    DROP_REASON_APP_AMBIGUOUS, /* a protocol's setting for messages that endpoints may interpret differently */
+    DROP_REASON_LOOP,                   /* policy for packets that repeatedly return without the repeat mark */
+    DROP_REASON_TRUNCATED,              /* policy for packets longer than the part that the kernel copies */
+    DROP_REASON_APP_AMBIGUOUS,          /* a protocol's setting for messages that endpoints may interpret differently */
+    DROP_REASON_FIREWALL_RULES,         /* a drop or reject rule of the firewall rules matched */
+    DROP_REASON_FIREWALL_PACKET_POLICY, /* no firewall rule accepted the packet: default policy of the hook */
+    DROP_REASON_FIREWALL_APP_POLICY,    /* no firewall rule accepted the transaction: default policy of the hook */
+    DROP_REASON_FIREWALL_FLOW,          /* the packet's flow was dropped earlier, by the firewall rules */
+    DROP_REASON_FIREWALL_PRE_FLOW,      /* firewall rule or policy of the hook pre_flow */
+    DROP_REASON_FIREWALL_PRE_STREAM,    /* firewall rule or policy of the hook pre_stream */
     DROP_REASON_COUNT,
 };
+/* Whether the firewall rules dropped the packet. */
+static inline bool drop_reason_is_firewall(enum drop_reason reason)
+{
+    return reason >= DROP_REASON_FIREWALL_RULES && reason <= DROP_REASON_FIREWALL_PRE_STREAM;
+}
 
 /* How the kernel is to handle the remaining packets of the packet's connection. */
 enum packet_offload {

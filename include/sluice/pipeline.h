@@ -51,7 +51,9 @@ struct rewriter {
 
 struct pipeline_counters {
     uint64_t drop_reason[DROP_REASON_COUNT];
-    uint64_t accepted, blocked, rejected;
+    uint64_t accepted, blocked, rejected; /* blocked and rejected: not by firewall rules */
+    /* With firewall rules: packets that they accepted, dropped and rejected. */
+    uint64_t firewall_accepted, firewall_blocked, firewall_rejected;
     /* Alert-only: packets (part of `accepted`) that would be dropped, rejected or rewritten in mode drop. */
     uint64_t would_drop, would_reject, would_replace, would_drop_reason[DROP_REASON_COUNT];
     uint64_t marked;          /* packets that arrived with the mark of inspected packets */
@@ -126,6 +128,7 @@ struct pipeline {
     enum checksum_checks checksums;
     struct checksum_sample *checksum_sample; /* borrowed; for CHECKSUMS_AUTO */
     bool drop_undecodable;
+    bool filters;          /* the ruleset has firewall rules, and inline_mode is true */
     bool inline_mode;      /* true: verdicts have effect (IPS); false: passive (IDS, replay without --ips) */
     enum ips_mode mode;    /* with inline_mode only; alert-only: no packet is dropped or changed */
     bool stream_inline;    /* true: stream chunks are inspected before they are forwarded; false: after the receiver has

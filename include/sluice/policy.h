@@ -86,10 +86,12 @@ void policy_transfer_tag(struct transfer *t, struct policy *policy, struct flow 
 void policy_shared_transfer_thresholds(struct transfer *t, struct policy_shared *shared, uint64_t now_ns);
 void policy_shared_transfer_tags(struct transfer *t, struct policy_shared *shared);
 
-/* Applies the rules that matched (hits) to the packet: sets verdict, drop_reason and reject of `pkt` and, if it is
- * inside a tunnel, of pkt->root. The rules of the hits belong to `rules`, which also has the global thresholds. */
+/* Applies the decision of the firewall rules, then the rules that matched (hits) to the packet: sets verdict,
+ * drop_reason and reject of `pkt` and, if it is inside a tunnel, of pkt->root. The rules of the hits belong to `rules`,
+ * which also has the global thresholds. Hits of firewall rules come first. After a drop by the firewall rules, the hits
+ * of other rules are discarded. `filter` NULL: no firewall rules. */
 void policy_apply(struct policy *policy, const struct rule_list *rules, struct packet *pkt, const struct hit *hits,
-                  size_t hit_count, struct decision *out);
+                  size_t hit_count, const struct filter_decision *filter, struct decision *out);
 
 /* Returns true in passive mode for a flow that a rule would drop inline. As in Suricata, no more rules are evaluated
  * for such a flow. */
@@ -148,7 +150,8 @@ struct policy_counters {
     uint64_t alerts, alerts_suppressed, alerts_overflow, dropped, rejected, passed;
     uint64_t threshold_memcap_hits;
     uint64_t exceptions[EXCEPTION_COUNT][EXCEPTION_POLICY_COUNT];
-    uint64_t flow_drops; /* packets dropped because their flow is dropped */
+    uint64_t firewall_discarded; /* hits of other rules in packets that the firewall rules dropped */
+    uint64_t flow_drops;         /* packets dropped because their flow is dropped */
 };
 const struct policy_counters *policy_counters(const struct policy *policy);
 size_t policy_shared_memory(const struct policy_shared *shared);

@@ -101,11 +101,12 @@ enum rule_hook_kind {
 };
 struct rule_hook {
     enum rule_hook_kind kind;
-    const char *name;  /* "request_line"; NULL for RULE_HOOK_NONE */
-    bool and_earlier;  /* `<`: the rule also accepts the earlier hooks of its direction */
-    uint8_t direction; /* RULE_HOOK_APP: enum flow_direction */
-    uint8_t index;     /* RULE_HOOK_APP: number of the hook in its protocol and direction */
-    uint8_t progress;  /* RULE_HOOK_APP: progress of the transaction from which on the hook is evaluated */
+    const char *protocol; /* "http", "tcp"; NULL for RULE_HOOK_NONE */
+    const char *name;     /* "request_line"; NULL for RULE_HOOK_NONE */
+    bool and_earlier;     /* `<`: the rule also accepts the earlier hooks of its direction */
+    uint8_t direction;    /* RULE_HOOK_APP: enum flow_direction */
+    uint8_t index;        /* RULE_HOOK_APP: number of the hook in its protocol and direction */
+    uint8_t progress;     /* RULE_HOOK_APP: progress of the transaction from which on the hook is evaluated */
 };
 
 /* The hooks of the application protocols, for the parser of rules. */
@@ -302,9 +303,11 @@ struct rule {
     struct rule_hook hook;
     const struct address_set *source, *destination;
     const struct port_set *source_port, *destination_port;
-    bool bidirectional; /* `<>`: the rule also matches with source and destination exchanged */
-    bool transactional; /* `=>`: the rule has conditions on both directions of a transaction, and is evaluated in the
-                           direction to the client */
+    bool bidirectional;   /* `<>`: the rule also matches with source and destination exchanged */
+    bool transactional;   /* `=>`: the rule has conditions on both directions of a transaction, and is evaluated in the
+                             direction to the client */
+    bool firewall;        /* a firewall rule: evaluated before all other rules, in the order of the files */
+    enum rule_scope pass; /* firewall rules: scope of a further action pass; RULE_SCOPE_DEFAULT: none */
     bool noalert;
     bool alert;      /* a pass or accept rule that also reports an alert when it matches */
     bool alert_only; /* set by the rule policy: packets that the rule would drop or reject pass, and are reported */
@@ -414,6 +417,11 @@ void rule_list_free(struct rule_list *list);
  * Returns 0, or -errno if the file cannot be read (reported, too); mistakes in rules are in `diag`. */
 int rule_list_load(struct rule_list *list, const char *path, struct diag *diag);
 
+/* Adds the rules of a file of firewall rules, like rule_list_load(). The rule policy does not apply to them. */
+int rule_list_load_firewall(struct rule_list *list, const char *path, struct diag *diag);
+int rule_list_parse_firewall(struct rule_list *list, const char *name, const char *text, size_t length,
+                             struct diag *diag);
+
 /* Adds rules from memory, like rule_list_load(); `name` is the file name in diagnostics. `text` need not outlive the
  * call. */
 int rule_list_parse(struct rule_list *list, const char *name, const char *text, size_t length, struct diag *diag);
@@ -426,11 +434,13 @@ int rule_list_finish(struct rule_list *list, struct diag *diag);
 
 size_t rule_list_count(const struct rule_list *list);
 const struct rule *rule_list_get(const struct rule_list *list, size_t index);
+/* Returns the rule; if a firewall rule and another rule have these ids, the other rule. NULL: there is none. */
 const struct rule *rule_list_find(const struct rule_list *list, uint32_t gid, uint32_t sid);
 
 /* Rules read = loaded + rejected (failed + skipped) + replaced (by a higher revision of the same sid, or by an
  * identical rule). */
-size_t rule_list_files(const struct rule_list *list); /* files read by rule_list_load() */
+size_t rule_list_firewall_count(const struct rule_list *list); /* loaded firewall rules */
+size_t rule_list_files(const struct rule_list *list);          /* files read by rule_list_load() */
 size_t rule_list_read(const struct rule_list *list);
 size_t rule_list_rejected(const struct rule_list *list);
 size_t rule_list_failed(const struct rule_list *list); /* rules with a mistake */

@@ -10,6 +10,7 @@
 #ifndef SLUICE_SETUP_H
 #define SLUICE_SETUP_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -49,6 +50,16 @@ struct rules_options {
     uint64_t cache_max_age_seconds, cache_max_bytes;
 };
 extern const struct setting rules_settings[];
+
+/* Settings of firewall rules: firewall.*. */
+struct firewall_rules_options {
+    bool enabled;
+    const char *rule_path;
+    const char *const *rule_files; /* NULL: none */
+};
+extern const struct setting firewall_rules_settings[];
+/* Writes the path of a file of firewall rules. Returns false if there is no file with this index. */
+bool setup_firewall_file(const struct config *config, size_t index, char out[PATH_MAX]);
 
 /* Settings of the inspection that belong to no single module. */
 struct inspection_options {

@@ -93,6 +93,7 @@ static bool find_hook(const char *application, struct span name, struct rule_hoo
             if (!span_equal_nocase(name, hook.name) && !span_equal_nocase(name, common))
                 continue;
             *out = (struct rule_hook){ .kind = RULE_HOOK_APP,
+                                       .protocol = proto->name,
                                        .name = hook.name,
                                        .direction = (uint8_t)direction,
                                        .index = (uint8_t)i,

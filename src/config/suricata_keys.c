@@ -56,9 +56,9 @@ static const struct suricata_key keys[] = {
     CONVERTED("reputation-categories-file", "reputation.categories", CONVERT_FILE, NULL),
     CONVERTED("reputation-files", "reputation.files", CONVERT_REPUTATION_FILE, NULL),
     IMPLIED("default-reputation-path", "the paths in reputation.files are absolute"),
-    MISSING("firewall.**", "ips.mode",
-            "Sluice has no firewall rules of Suricata 8: write them in nftables; rules of "
-            "Sluice drop what they match"),
+    CONVERTED("firewall.rule-path", "firewall.rule-path", CONVERT_FOLDER, NULL),
+    CONVERTED("firewall-rule-path", "firewall.rule-path", CONVERT_FOLDER, NULL),
+    TAKEN("firewall-rule-files", "firewall.rule-files"),
 
     /* Folders, sockets and user of the service. */
     CONVERTED(

@@ -151,8 +151,12 @@ static void add_named(struct paths *paths, const struct config *config)
 {
     struct file_settings settings;
 
+    char path[PATH_MAX];
+
     for (size_t i = 0; config_file(config, i); i++)
         add_file(paths, config_file(config, i), SANDBOX_READ);
+    for (size_t i = 0; setup_firewall_file(config, i, path); i++)
+        add_file(paths, path, SANDBOX_READ);
     read_settings(config, &settings);
     each_file_to_read(&settings, add_file_to_read, paths);
 }
@@ -262,8 +266,11 @@ static void tell_access(const struct confinement *confinement, const struct run_
                         const struct file_settings *settings)
 {
     const struct config *config = options->config;
-    char eve[PATH_MAX], error[ENGINE_ERROR_SIZE];
+    char eve[PATH_MAX], firewall_file[PATH_MAX], error[ENGINE_ERROR_SIZE];
     unsigned told = 0;
+
+    for (size_t i = 0; setup_firewall_file(config, i, firewall_file); i++)
+        tell_unreadable(confinement, firewall_file, &told);
 
     for (size_t i = 0; config_file(config, i); i++)
         tell_unreadable(confinement, config_file(config, i), &told);

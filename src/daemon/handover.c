@@ -58,7 +58,8 @@ enum part {
 
 _Static_assert((int)PIPELINE_MEMCAP_HOST == (int)WORKER_MEMCAPS, "memcaps that no worker has a share of follow");
 
-/* Parts of a flow, in this order: its fields must come first, and the TCP session before the application protocol. */
+/* Parts of a flow, in this order: its fields must come first, the TCP session before the application protocol, and
+ * the latter before the firewall, whose state belongs to transactions. */
 enum flow_part {
     FLOW_PART_FIELDS,
     FLOW_PART_VARIABLES,
@@ -68,6 +69,7 @@ enum flow_part {
     FLOW_PART_TAG,
     FLOW_PART_HISTORY,
     FLOW_PART_APP,
+    FLOW_PART_FIREWALL,
 };
 
 /* --- Names ---------------------------------------------------------------------------------------- */
@@ -216,6 +218,9 @@ static void transfer_flow_part(struct transfer *t, struct passage *passage, stru
     case FLOW_PART_APP:
         app_transfer_flow(t, pipeline->app, flow, &app);
         break;
+    case FLOW_PART_FIREWALL:
+        detect_transfer_filter(t, flow);
+        break;
     case FLOW_PART_FIELDS:
         break;
     }
@@ -251,6 +256,7 @@ static void write_flow(struct flow *flow, void *user)
     write_flow_part(passage, flow, FLOW_PART_TAG, flow->tag != NULL);
     write_flow_part(passage, flow, FLOW_PART_HISTORY, flow->history != NULL);
     write_flow_part(passage, flow, FLOW_PART_APP, flow->app != NULL);
+    write_flow_part(passage, flow, FLOW_PART_FIREWALL, flow->accepted || (flow->app && passage->pipeline->filters));
     transfer_part_end(t, start);
     transfer_file_flush(passage->file);
     passage->counts->flows++;

@@ -44,7 +44,7 @@
 #include "queue_monitor.h"
 #include "reload.h"
 
-enum { FIXED_STATS = 246, STATS_PER_QUEUE = 35, FIXED_THREAD_STATS = 40 };
+enum { FIXED_STATS = 250, STATS_PER_QUEUE = 35, FIXED_THREAD_STATS = 43 };
 
 /* Memcaps of all workers together, in bytes. */
 struct stats_limits {
@@ -78,6 +78,7 @@ struct stats {
     size_t thread_capacity;
     unsigned workers;
     bool queues, decoder_events, stream_events;
+    bool firewall; /* firewall rules are enabled */
     /* The counters were sent to the next engine: do not add the counters of the previous engine again. */
     bool handed_over;
     bool exceptions; /* report how often each exception policy was applied */
@@ -134,10 +135,12 @@ _Static_assert(sizeof(queue_fields) / sizeof(queue_fields[0]) <= STATS_PER_QUEUE
  * memory. */
 static const char *reason_path(struct stats *stats, const char *group, const char *reason)
 {
-    char *path = arena_printf(stats->arena, "ips.%s.%s", group, reason);
+    const char *of_firewall = strncmp(reason, "firewall ", 9) == 0 ? reason + 9 : NULL;
+    char *path = of_firewall ? arena_printf(stats->arena, "firewall.%s.%s", group, of_firewall)
+                             : arena_printf(stats->arena, "ips.%s.%s", group, reason);
 
     for (char *at = path; at && *at; at++) {
-        if (*at == ' ')
+        if (*at == ' ' || *at == '-')
             *at = '_';
     }
     return path;
@@ -192,6 +195,7 @@ int stats_new(struct stats **out, unsigned workers, bool queues, const struct co
 {
     struct stats *stats = calloc(1, sizeof(*stats));
     struct eve_options events = { 0 };
+    struct firewall_rules_options firewall = { .enabled = false };
     struct daemon_options options;
 
     if (!stats)
@@ -208,6 +212,8 @@ int stats_new(struct stats **out, unsigned workers, bool queues, const struct co
     stats->exceptions = options.stats_exceptions;
     config_fill(config, eve_settings, NULL, &events);
     stats->threads = events.stats.threads;
+    config_fill(config, firewall_rules_settings, NULL, &firewall);
+    stats->firewall = firewall.enabled;
     stats->thread_capacity = FIXED_THREAD_STATS + DROP_REASON_COUNT + decode_counter_count() + defrag_counter_count() +
                              flow_counter_count() + stream_counter_count() + app_counter_count();
     read_limits(config, &stats->limits);
@@ -247,6 +253,12 @@ void stats_free(struct stats *stats)
     free(stats->values);
     free(stats->ages);
     free(stats);
+}
+
+/* Returns whether the reason has counters: those of firewall rules exist only if these are enabled. */
+static bool is_counted(const struct stats *stats, enum drop_reason reason)
+{
+    return stats->firewall || !drop_reason_is_firewall(reason);
 }
 
 static void add_counter(struct stats *stats, const char *name, uint64_t value)
@@ -442,6 +454,12 @@ static void add_ips(struct stats *stats, const struct sums *sums)
     add_counter(stats, "ips.accepted", sums->pipeline.accepted);
     add_counter(stats, "ips.blocked", sums->pipeline.blocked);
     add_counter(stats, "ips.rejected", sums->pipeline.rejected);
+    if (stats->firewall) {
+        add_counter(stats, "firewall.accepted", sums->pipeline.firewall_accepted);
+        add_counter(stats, "firewall.blocked", sums->pipeline.firewall_blocked);
+        add_counter(stats, "firewall.rejected", sums->pipeline.firewall_rejected);
+        add_counter(stats, "firewall.discarded_alerts", sums->policy.firewall_discarded);
+    }
     add_counter(stats, "ips.would_drop", sums->pipeline.would_drop);
     add_counter(stats, "ips.would_reject", sums->pipeline.would_reject);
     add_counter(stats, "ips.would_replace", sums->pipeline.would_replace);
@@ -468,10 +486,14 @@ static void add_ips(struct stats *stats, const struct sums *sums)
     }
     add_counter(stats, "ips.reject_packets_sent", sums->inject.sent);
     add_counter(stats, "ips.reject_packets_failed", sums->inject.failed);
-    for (enum drop_reason i = DROP_REASON_NONE + 1; i < DROP_REASON_COUNT; i++)
-        add_counter(stats, stats->reason_names[i], sums->pipeline.drop_reason[i]);
-    for (enum drop_reason i = DROP_REASON_NONE + 1; i < DROP_REASON_COUNT; i++)
-        add_counter(stats, stats->reason_names[DROP_REASON_COUNT + i], sums->pipeline.would_drop_reason[i]);
+    for (enum drop_reason i = DROP_REASON_NONE + 1; i < DROP_REASON_COUNT; i++) {
+        if (is_counted(stats, i))
+            add_counter(stats, stats->reason_names[i], sums->pipeline.drop_reason[i]);
+    }
+    for (enum drop_reason i = DROP_REASON_NONE + 1; i < DROP_REASON_COUNT; i++) {
+        if (is_counted(stats, i))
+            add_counter(stats, stats->reason_names[DROP_REASON_COUNT + i], sums->pipeline.would_drop_reason[i]);
+    }
     if (stats->exceptions)
         add_exceptions(stats, sums, true);
 }
@@ -573,9 +595,16 @@ static void add_thread(struct stats *stats, const struct worker *worker)
     add_thread_counter(stats, &place, "ips.blocked", s->pipeline.blocked);
     add_thread_counter(stats, &place, "ips.rejected", s->pipeline.rejected);
     add_thread_counter(stats, &place, "ips.replaced", s->capture.replaced);
+    if (stats->firewall) {
+        add_thread_counter(stats, &place, "firewall.accepted", s->pipeline.firewall_accepted);
+        add_thread_counter(stats, &place, "firewall.blocked", s->pipeline.firewall_blocked);
+        add_thread_counter(stats, &place, "firewall.rejected", s->pipeline.firewall_rejected);
+    }
     add_thread_counter(stats, &place, "ips.would_drop", s->pipeline.would_drop);
-    for (enum drop_reason i = DROP_REASON_NONE + 1; i < DROP_REASON_COUNT; i++)
-        add_thread_counter(stats, &place, stats->reason_names[i], s->pipeline.drop_reason[i]);
+    for (enum drop_reason i = DROP_REASON_NONE + 1; i < DROP_REASON_COUNT; i++) {
+        if (is_counted(stats, i))
+            add_thread_counter(stats, &place, stats->reason_names[i], s->pipeline.drop_reason[i]);
+    }
     add_thread_counter(stats, &place, "detect.alert", s->policy.alerts);
     add_thread_counter(stats, &place, "detect.alert_queue_overflow", s->policy.alerts_overflow);
     add_thread_counter(stats, &place, "detect.alerts_suppressed", s->policy.alerts_suppressed);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "detect_priv.h"
+#include "filter.h"
 #include "sluice/pcre_scratch.h"
 #include "sluice/transform.h"
 
@@ -270,12 +271,15 @@ const struct rule_captures *detector_captures(const struct detector *detector)
     return detector->texts.count > 0 ? &detector->texts : NULL;
 }
 
-void detect_packet(struct detector *detector, const struct ruleset *ruleset, const struct detect_input *in,
-                   const struct stream_chunk *chunk)
+/* Begins the evaluation of a packet. */
+static void begin(struct detector *detector, const struct ruleset *ruleset, const struct detect_input *in,
+                  const struct stream_chunk *chunk)
 {
     struct evaluation *ev = &detector->evaluation;
     struct packet *pkt = in->packet;
+    bool begun = detector->begun == pkt; /* detect_hook() was called: keep its hits and its decision */
 
+    detector->begun = NULL;
     *ev = (struct evaluation){
         .detector = detector,
         .ruleset = ruleset,
@@ -291,21 +295,110 @@ void detect_packet(struct detector *detector, const struct ruleset *ruleset, con
         .chunk = chunk,
         .chunk_only = pkt->flags & PACKET_PSEUDO,
     };
-    detector->hit_count = 0;
-    detector->limited_count = 0;
-    detector->texts.count = 0;
+    if (!begun) {
+        detector->hit_count = 0;
+        detector->limited_count = 0;
+        detector->texts.count = 0;
+        detector->filter.verdict = FILTER_NONE;
+    }
     reset_candidates(detector);
     detector->payload = pkt->payload;
     detector->payload_length = pkt->payload_length;
-    if (chunk)
-        collect_chunk(ev);
-    if (!ev->chunk_only)
-        collect_packet(ev);
-    evaluate_candidates(ev);
-    rescan_window(ev);
-    if (detector->hit_count > 0)
-        guess_transactions(ev);
+}
+
+/* Evaluates the firewall rules on the packet, before all other rules. Out of line: most rulesets have none. */
+static __attribute__((noinline, cold)) void begin_filter(struct evaluation *ev)
+{
+    struct filter_decision *filter = &ev->detector->filter;
+
+    if (filter->verdict == FILTER_NONE)
+        *filter = (struct filter_decision){ .verdict = FILTER_ACCEPT };
+    ev->is_filtered = ev->input->packet->flow && ev->input->packet->flow->accepted;
+    if (!ev->is_filtered && !ev->chunk_only)
+        ev->is_refused = !filter_packet(ev, FILTER_PACKET);
+    if (filter->pass != RULE_SCOPE_DEFAULT && filter->verdict == FILTER_ACCEPT)
+        ev->is_passed = true;
+}
+
+/* Returns whether a rule that is no firewall rule drops the packet: then the hooks of its protocol are not evaluated,
+ * as in Suricata. A rule with thresholds may not drop; a pass rule before it ends the evaluation. */
+static bool is_dropped(const struct evaluation *ev)
+{
+    const struct detector *detector = ev->detector;
+
+    for (uint32_t i = 0; i < detector->hit_count && ev->input->filter == DETECT_FILTER_ENFORCE; i++) {
+        const struct rule *rule = detector->hits[i].rule;
+
+        if (rule->firewall || rule->action == ACTION_ALERT)
+            continue;
+        return rule_action_drops(rule->action) && !rule->thresholds && !rule->alert_only;
+    }
+    return false;
+}
+
+/* Evaluates the firewall rules on the transactions of the packet. Returns false if no other rules are to be evaluated
+ * on them. */
+static __attribute__((noinline, cold)) bool filter_changed_transactions(struct evaluation *ev)
+{
+    const struct packet *pkt = ev->input->packet;
+    const struct filter_decision *filter = &ev->detector->filter;
+
+    bool is_stopped = ev->is_refused || (!ev->is_filtered && is_dropped(ev));
+
+    if (!is_stopped)
+        is_stopped = ev->is_refused = !filter_transactions(ev);
+    ev->is_passed |= filter->pass != RULE_SCOPE_DEFAULT && filter->verdict == FILTER_ACCEPT;
+    /* The next datagram is another message; in TCP, a retransmission is the same one. */
+    if (pkt->flow && pkt->flow->app && (is_stopped ? pkt->protocol != IPPROTO_TCP : ev->is_passed))
+        app_skip_inspection(pkt->flow);
+    return !is_stopped && !ev->is_passed;
+}
+
+static void evaluate_transactions(struct evaluation *ev)
+{
+    if (ev->detector->filter.verdict != FILTER_NONE && !filter_changed_transactions(ev))
+        return;
     detect_transactions(ev);
+}
+
+bool detect_hook(struct detector *detector, const struct ruleset *ruleset, const struct detect_input *in,
+                 enum filter_packet_hook hook)
+{
+    struct evaluation *ev = &detector->evaluation;
+
+    begin(detector, ruleset, in, NULL);
+    if (detector->filter.verdict == FILTER_NONE)
+        detector->filter = (struct filter_decision){ .verdict = FILTER_ACCEPT };
+    detector->begun = in->packet;
+    return filter_packet(ev, hook);
+}
+
+const struct filter_decision *detector_filter(const struct detector *detector)
+{
+    return &detector->filter;
+}
+
+void detect_packet(struct detector *detector, const struct ruleset *ruleset, const struct detect_input *in,
+                   const struct stream_chunk *chunk)
+{
+    struct evaluation *ev = &detector->evaluation;
+    struct packet *pkt = in->packet;
+
+    begin(detector, ruleset, in, chunk);
+    ev->is_passed = in->filter_only;
+    if (ruleset->filter && in->filter != DETECT_FILTER_OFF)
+        begin_filter(ev);
+    if (!ev->is_refused && !ev->is_passed) {
+        if (chunk)
+            collect_chunk(ev);
+        if (!ev->chunk_only)
+            collect_packet(ev);
+        evaluate_candidates(ev);
+        rescan_window(ev);
+        if (detector->hit_count > 0)
+            guess_transactions(ev);
+    }
+    evaluate_transactions(ev);
     if (pkt->flags & PACKET_EITHER_DIRECTION) {
         /* A datagram of ambiguous direction is also evaluated for the opposite direction. A rule that matches in both
          * directions has one hit. */
@@ -313,9 +406,11 @@ void detect_packet(struct detector *detector, const struct ruleset *ruleset, con
         update_direction(ev);
         ev->is_reversed = true;
         reset_candidates(detector);
-        collect_packet(ev);
-        evaluate_candidates(ev);
-        detect_transactions(ev);
+        if (!ev->is_refused && !ev->is_passed) {
+            collect_packet(ev);
+            evaluate_candidates(ev);
+        }
+        evaluate_transactions(ev);
         pkt->flags ^= PACKET_TO_CLIENT;
         update_direction(ev);
     }
@@ -329,18 +424,22 @@ void detect_chunk(struct detector *detector, const struct stream_chunk *chunk)
     ev->chunk = chunk;
     update_direction(ev); /* the parser may have reversed the flow's direction */
     reset_candidates(detector);
-    collect_chunk(ev);
-    evaluate_candidates(ev);
-    rescan_window(ev);
-    if (detector->hit_count > 0)
-        guess_transactions(ev);
-    detect_transactions(ev);
+    if (!ev->is_refused && !ev->is_passed) {
+        collect_chunk(ev);
+        evaluate_candidates(ev);
+        rescan_window(ev);
+        if (detector->hit_count > 0)
+            guess_transactions(ev);
+    }
+    evaluate_transactions(ev);
 }
 
 void detect_reading(struct detector *detector, const struct stream_chunk *reading)
 {
     struct evaluation *ev = &detector->evaluation;
 
+    if (ev->is_refused || ev->is_passed)
+        return;
     ev->chunk = reading;
     ev->is_rescan = true;
     reset_candidates(detector);

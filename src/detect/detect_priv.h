@@ -22,6 +22,7 @@
  *     collect.c           candidates of a packet
  *     evaluate.c          evaluation of candidates; inspect.c  conditions on one buffer
  *     budget.c            evaluation cost of rules
+ *   filter.h            firewall rules: filter.c
  *   candidates.h        the set of candidates of a scan
  *   pending.h           candidates that wait for more stream data
  */

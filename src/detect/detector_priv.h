@@ -74,6 +74,9 @@ struct evaluation {
     const struct stream_chunk *chunk;      /* NULL: no new stream data */
     bool chunk_only;  /* only stream data is evaluated: the packet was evaluated before, or is a pseudo packet */
     bool is_reversed; /* a datagram of ambiguous direction is evaluated for the second direction */
+    bool is_filtered; /* firewall rules are not evaluated any more: they accepted the packet or the flow */
+    bool is_passed;   /* no rules but firewall rules are evaluated */
+    bool is_refused;  /* firewall rules drop the packet: no other rules are evaluated */
     bool is_rescan;   /* candidates may have matched before: a match counts only if it includes bytes of the chunk */
 };
 
@@ -110,8 +113,10 @@ struct detector {
     const uint8_t *payload;                             /* payload of the current packet */
     uint32_t payload_length;
     struct detect_counters counters;
-    struct budget *budget;     /* NULL: rules are not timed */
-    struct merged_scan merged; /* result for the current chunk */
+    struct budget *budget;         /* NULL: rules are not timed */
+    struct merged_scan merged;     /* result for the current chunk */
+    struct filter_decision filter; /* decision of the firewall rules about the current packet */
+    const struct packet *begun;    /* packet for which detect_hook() was called; NULL: none */
 };
 
 /* --- budget.c ------------------------------------------------------------------------------------- */
@@ -158,12 +163,19 @@ bool evaluate_packet_buffer(struct evaluation *ev, struct inspection *inspection
  * evaluate_end_limits() counts the limits that the rule has reached. */
 void evaluate_begin_limits(struct detector *detector, const struct rule *rule);
 void evaluate_end_limits(struct detector *detector, const struct rule *rule);
+/* Adds a hit of a rule that matched the packet, and executes its actions. Returns false if the rule had a hit. */
+bool evaluate_hit(struct evaluation *ev, uint32_t index);
 void evaluate_transaction_hit(struct evaluation *ev, uint32_t index, struct app_tx *tx);
 void evaluate_sort(struct detector *detector);
 /* Prefetches the data that the evaluation of the first 32 candidates reads first. */
 void evaluate_prefetch(const struct evaluation *ev);
 
 /* --- transaction.c -------------------------------------------------------------------------------- */
+
+/* Evaluates a rule on a transaction, in the direction of the packet. Returns OUTCOME_LATER if it depends on data that
+ * has not arrived. */
+enum outcome { OUTCOME_NO, OUTCOME_YES, OUTCOME_LATER };
+enum outcome transaction_match(struct evaluation *ev, struct app_tx *tx, uint32_t index);
 
 /* Evaluates the rules on transactions that have new data in the packet's direction. `first`: first entry of the list of
  * these transactions. */

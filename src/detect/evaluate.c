@@ -351,6 +351,9 @@ static bool add_hit(struct evaluation *ev, uint32_t index, const struct app_tx *
         .rule = signature->rule,
         .in_stream = ev->match.in_stream,
         .of_flow = applies_to_flow(signature, ev->match.in_stream),
+        .filter = { .protocol = signature->rule->firewall ? signature->rule->hook.protocol : NULL,
+                    .hook = signature->rule->firewall ? signature->rule->hook.name : NULL,
+                    .policy = { .action = signature->rule->action, .scope = signature->rule->scope } },
         .tx = tx,
     };
     detector->hit_signatures[at] = index;
@@ -362,6 +365,16 @@ static bool add_hit(struct evaluation *ev, uint32_t index, const struct app_tx *
                 store_capture(ev, &captured->list[i], &detector->hits[at]);
         }
     }
+    return true;
+}
+
+bool evaluate_hit(struct evaluation *ev, uint32_t index)
+{
+    if (!add_hit(ev, index, NULL))
+        return false;
+    for (const struct match_action *action = ev->ruleset->signatures[index].rule->actions; action;
+         action = action->next)
+        action->act(&ev->match, action->data);
     return true;
 }
 
@@ -432,10 +445,7 @@ static inline __attribute__((always_inline)) void evaluate(struct evaluation *ev
             pending_add(ev, index, false);
         return;
     }
-    if (add_hit(ev, index, NULL)) {
-        for (const struct match_action *action = signature->rule->actions; action; action = action->next)
-            action->act(&ev->match, action->data);
-    }
+    evaluate_hit(ev, index);
     if (!ev->match.in_stream || !ev->chunk || ev->chunk->is_reading)
         return; /* nothing to store: the match is in the packet, in a rewritten segment, or in an alternative reading */
     if (!signature->has_literal)

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "detect_priv.h"
+#include "filter.h"
 #include "sluice/clock.h"
 
 /* --- Groups --------------------------------------------------------------------------------------- */
@@ -114,6 +115,8 @@ static int group_signature(struct ruleset *ruleset, struct group_builder *builde
     int event = rule_required_event(signature->rule);
     struct literal literal;
 
+    if (signature->rule->firewall)
+        return signature->of_transaction ? transaction_rule_add(ruleset, index) : 0;
     if (signature->of_transaction) {
         signature->by_payload = literal_choose_payload(signature->rule, &literal);
         if (signature->by_payload && add_to_payload(ruleset, builder, index, &literal))
@@ -179,6 +182,8 @@ int ruleset_new(struct ruleset **out, struct rule_list *rules, const struct rule
         err = state_map_new(ruleset, options->before);
     if (!err)
         err = group_rules(ruleset);
+    if (!err && options->firewall)
+        err = filter_new(&ruleset->filter, ruleset, options->firewall);
     if (!err && !options->no_databases)
         err = ruleset_compile(ruleset, options, diag);
     if (err) {
@@ -205,6 +210,7 @@ void ruleset_free(struct ruleset *ruleset)
         free(ruleset->by_event[i].index);
     free(ruleset->by_event);
     transaction_groups_clear(ruleset);
+    filter_free(ruleset->filter);
     arena_free(ruleset->arena);
     free(ruleset->without_ip.index);
     for (uint32_t i = 0; i < ruleset->group_count; i++)

@@ -19,6 +19,7 @@ struct address_index;
 struct evaluation;
 struct prefilter;
 struct transaction_group;
+struct filter;
 
 /* Kinds of traffic, for each of which rules are grouped separately, so that UDP is not searched for literals of TCP
  * rules. */
@@ -78,7 +79,8 @@ struct ruleset {
     unsigned generation;
     uint64_t loaded_ns;
     struct state_map state_map;
-    struct signature *signatures; /* in evaluation order */
+    struct filter *filter;        /* firewall rules; NULL: they are not evaluated */
+    struct signature *signatures; /* in evaluation order; firewall rules come first, in the order of the files */
     uint32_t signature_count;
 
     struct rule_group generic[TRAFFIC_COUNT]; /* rules for any port, by traffic */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Signatures: the compiled form of rules. They are sorted in evaluation order: by action, then by use of shared state,
+ * Signatures: the compiled form of rules. They are sorted in evaluation order: firewall rules first, in the order of
+ * the files, then all other rules: by action, then by use of shared state,
  * then priority, then position.
  */
 #include "signature.h"
@@ -41,6 +42,10 @@ static int compare_keys(const void *left, const void *right)
 {
     const struct order_key *a = left, *b = right;
 
+    if (a->rule->firewall != b->rule->firewall)
+        return a->rule->firewall ? -1 : 1;
+    if (a->rule->firewall)
+        return a->rule->index < b->rule->index ? -1 : a->rule->index > b->rule->index;
     if (a->action_rank != b->action_rank)
         return a->action_rank < b->action_rank ? -1 : 1;
     if (a->state_rank != b->state_rank)
@@ -121,7 +126,7 @@ static void set_scope_and_type(struct signature *signature, const struct rule *r
         signature->type = signature->scope == SCOPE_STREAM && admits_tcp ? RULE_TYPE_STREAM : RULE_TYPE_PACKET_STREAM;
     else
         signature->type = payload || tests_packet || !rule->applications ? RULE_TYPE_PACKET : RULE_TYPE_APP_LAYER;
-    if (signature->type == RULE_TYPE_PROTOCOL_DETECTED)
+    if (signature->type == RULE_TYPE_PROTOCOL_DETECTED && !rule->firewall) /* firewall rules decide about each packet */
         packet_needs_properties(&signature->needs, PACKET_PROTOCOL_DETECTED, PACKET_PROTOCOL_DETECTED);
 }
 

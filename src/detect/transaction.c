@@ -14,8 +14,6 @@
 #include "inspect.h"
 #include "sluice/transform.h"
 
-enum outcome { OUTCOME_NO, OUTCOME_YES, OUTCOME_LATER };
-
 struct transaction_scan {
     struct evaluation *ev;
     struct app_tx *tx;
@@ -303,6 +301,23 @@ static enum outcome evaluate(struct transaction_scan *scan, const struct transac
         return OUTCOME_NO;
     return conditions == OUTCOME_LATER || files == OUTCOME_LATER || buffers == OUTCOME_LATER ? OUTCOME_LATER
                                                                                              : OUTCOME_YES;
+}
+
+enum outcome transaction_match(struct evaluation *ev, struct app_tx *tx, uint32_t index)
+{
+    struct transaction_candidate candidate = { .signature = index };
+    struct transaction_scan scan = {
+        .ev = ev,
+        .tx = tx,
+        .direction = ev->direction,
+        .state = &ev->detector->transaction_state,
+        .complete = app_tx_is_complete(tx, ev->direction),
+    };
+    const struct transaction_plan *plan = ev->ruleset->signatures[index].plans;
+
+    while (plan && (plan->direction != scan.direction || plan->proto != tx->protocol))
+        plan = plan->next;
+    return plan ? evaluate(&scan, plan, &candidate) : OUTCOME_NO;
 }
 
 /* --- Candidates ----------------------------------------------------------------------------------- */

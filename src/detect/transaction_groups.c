@@ -236,7 +236,7 @@ static int add_plan(struct ruleset *ruleset, uint32_t index, unsigned id, enum f
     }
     plan->next = signature->plans;
     signature->plans = plan;
-    return add_to_group(ruleset, index, plan);
+    return rule->firewall ? 0 : add_to_group(ruleset, index, plan);
 }
 
 /* Returns whether the rule uses data of the direction to the server that exists only while it is received (growing

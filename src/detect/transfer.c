@@ -151,3 +151,49 @@ void detect_transfer_transaction(struct transfer *t, struct detector *detector,
         }
     }
 }
+
+/* --- Firewall rules ------------------------------------------------------------------------------- */
+
+static void transfer_filter_state(struct transfer *t, struct app_filter_state *state)
+{
+    transfer_u8(t, &state->hook);
+    transfer_bool(t, &state->accepted);
+    transfer_u8(t, &state->count);
+    transfer_require(t, state->hook <= APP_MAX_HOOKS && state->count <= APP_FILTER_RULES);
+    for (uint8_t i = 0; i < state->count && !t->error; i++)
+        transfer_u64(t, &state->rules[i]);
+}
+
+void detect_transfer_filter(struct transfer *t, struct flow *flow)
+{
+    enum { TRANSACTION_SIZE = 15 }; /* least number of bytes of a transaction */
+    struct app_tx *tx = app_transactions(flow);
+    uint32_t count = 0;
+
+    transfer_bool(t, &flow->accepted);
+    for (struct app_tx *other = tx; other && !t->reading; other = other->next)
+        count++;
+    transfer_u32(t, &count);
+    transfer_require(t, transfer_has_room(t, count, TRANSACTION_SIZE));
+    for (uint32_t i = 0; i < count && !t->error; i++) {
+        struct app_tx read = { .id = 0 }, *to = t->reading ? &read : tx;
+
+        transfer_u64(t, &to->id);
+        transfer_bool(t, &to->accepted);
+        for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++)
+            transfer_filter_state(t, &to->filter[direction]);
+        if (!t->reading) {
+            tx = tx->next;
+            continue;
+        }
+        /* Both lists have the same order. Transactions that were not restored are omitted. */
+        for (struct app_tx *other = tx; other && !t->error; other = other->next) {
+            if (other->id != read.id)
+                continue;
+            other->accepted = read.accepted;
+            memcpy(other->filter, read.filter, sizeof(other->filter));
+            tx = other->next;
+            break;
+        }
+    }
+}

@@ -82,6 +82,8 @@ static void alert_object(struct eve *eve, struct text *out, const struct packet_
     json_member_string(out, "signature", rule->message ? rule->message : "");
     json_member_string(out, "category", rule->class_description ? rule->class_description : "");
     json_member_uint(out, "severity", rule->priority);
+    if (record->filtered)
+        json_member_string(out, "engine", rule->firewall ? "fw" : "td");
     if (rule->target != TARGET_NONE && record->endpoints.ip_version != 0) {
         eve_endpoint(eve, out, "source", record, rule->target == TARGET_DESTINATION);
         eve_endpoint(eve, out, "target", record, rule->target == TARGET_SOURCE);
@@ -121,6 +123,18 @@ static void alert_object(struct eve *eve, struct text *out, const struct packet_
     json_object_close(out);
 }
 
+/* Writes the object "firewall": the hook at which firewall rules matched or a default policy was applied. */
+static void firewall_object(struct text *out, const struct filter_match *match)
+{
+    if (!match->hook)
+        return;
+    json_member_object(out, "firewall");
+    json_printf(out, "hook", "%s:%s", match->protocol, match->hook);
+    json_printf(out, "policy", "%s:%s%s", rule_action_name(match->policy.action), rule_scope_name(match->policy.scope),
+                match->policy.alert ? ",alert" : "");
+    json_object_close(out);
+}
+
 static void verdict_object(struct eve *eve, struct text *out, const struct packet_record *record)
 {
     static const char *const targets[] = {
@@ -133,6 +147,8 @@ static void verdict_object(struct eve *eve, struct text *out, const struct packe
         action = "drop";
     else if (record->passed)
         action = "pass";
+    else if (record->filtered)
+        action = "accept";
     json_member_object(out, "verdict");
     json_member_string(out, "action", action);
     if (record->reject != REJECT_NONE) {
@@ -313,6 +329,7 @@ void eve_alert(struct eve *eve, struct text *out, const struct packet_record *re
             out->failed = true;
     }
     alert_object(eve, out, record, alert->rule, action_of(alert), alert);
+    firewall_object(out, &alert->filter);
     eve_tunnel(eve, out, record);
     if (record->has_transport && record->endpoints.protocol == IPPROTO_SCTP) {
         sctp_object(out, &record->sctp);
@@ -418,11 +435,12 @@ void eve_drop(struct eve *eve, struct text *out, const struct packet_record *rec
             if (action_of(&alerts[i]) == action)
                 rule = alerts[i].rule;
         }
-        if (!rule)
+        if (!rule && !(record->drop_rule && record->drop_rule->firewall))
             rule = record->drop_rule;
         if (rule)
             alert_object(eve, out, record, rule, action, NULL);
     }
+    firewall_object(out, &record->drop_filter);
     eve_end(eve, out);
 }
 

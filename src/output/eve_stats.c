@@ -97,8 +97,16 @@ static const char *const own_counters[] = {
     "tls_store.",
 };
 
+/* Counters of firewall rules, which Suricata has, too. */
+static const char *const firewall_counters[] = { "firewall.accepted", "firewall.blocked", "firewall.rejected",
+                                                 "firewall.discarded_alerts", "firewall.drop_reason." };
+
 static bool is_own(const char *name)
 {
+    for (size_t i = 0; i < sizeof(firewall_counters) / sizeof(firewall_counters[0]); i++) {
+        if (strncmp(name, firewall_counters[i], strlen(firewall_counters[i])) == 0)
+            return false;
+    }
     for (size_t i = 0; i < sizeof(own_counters) / sizeof(own_counters[0]); i++) {
         size_t length = strlen(own_counters[i]);
 

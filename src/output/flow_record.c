@@ -93,6 +93,7 @@ void flow_record_write(struct flow_record *out, const struct record_scratch *scr
         .variable_count = scratch->variable_count,
         .text_count = scratch->text_count,
         .generation = generation,
+        .accepted = flow->accepted,
         .flags = flow->flags | (is_drop_demanded ? FLOW_DROPPED : 0),
         .state = flow->state,
         .reason = (uint8_t)reason,

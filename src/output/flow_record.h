@@ -26,6 +26,7 @@ struct flow_record {
     uint32_t variable_count, text_count;
     uint32_t generation;
     uint16_t flags;        /* enum flow_flag */
+    bool accepted;         /* by a firewall rule with accept:flow */
     uint8_t state, reason; /* enum flow_state, enum flow_end */
     uint64_t time_ns, end_ns;
     uint64_t tx_count; /* number of transactions of the flow */

@@ -44,6 +44,12 @@ static const char *const drop_reason_names[DROP_REASON_COUNT] = {
     [DROP_REASON_LOOP] = "repeat loop",
     [DROP_REASON_TRUNCATED] = "truncated",
     [DROP_REASON_APP_AMBIGUOUS] = "applayer ambiguous",
+    [DROP_REASON_FIREWALL_RULES] = "firewall rules",
+    [DROP_REASON_FIREWALL_PACKET_POLICY] = "firewall default packet policy",
+    [DROP_REASON_FIREWALL_APP_POLICY] = "firewall default app policy",
+    [DROP_REASON_FIREWALL_FLOW] = "firewall flow drop",
+    [DROP_REASON_FIREWALL_PRE_FLOW] = "firewall pre-flow hook",
+    [DROP_REASON_FIREWALL_PRE_STREAM] = "firewall pre-stream hook",
 };
 
 const char *output_drop_reason_name(enum drop_reason reason)

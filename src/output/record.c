@@ -283,6 +283,8 @@ void record_write(struct packet_record *out, const struct record_scratch *scratc
         .drop_rule = dropped ? decision->drop_rule : decision->would_drop_rule,
         .reject = (uint8_t)pkt->reject,
         .passed = decision->passed,
+        .filtered = decision->filtered,
+        .drop_filter = decision->drop_filter,
     };
     record_copy_packet(out, pkt);
     for (unsigned i = 0; i < pkt->event_count; i++)

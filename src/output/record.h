@@ -133,8 +133,10 @@ struct packet_record {
     bool link_reversed; /* the packet's direction is opposite to that of the event: the sender of the packet is the
                            event's destination */
     bool has_ethernet, is_tunneled, has_transport, has_flow, passed, has_transactions;
-    bool to_client;             /* true: the client is the destination of the packet */
-    const char *app_event_type; /* event_type of a transaction or file event */
+    bool filtered;                   /* firewall rules were evaluated: alerts name their engine */
+    struct filter_match drop_filter; /* as in struct decision */
+    bool to_client;                  /* true: the client is the destination of the packet */
+    const char *app_event_type;      /* event_type of a transaction or file event */
     uint64_t app_tx_id;
     uint32_t own_at;             /* protocol events: where the members of the object "sluice" begin in the fields */
     struct record_client client; /* protocol events: replaces the flow's client address */

@@ -375,9 +375,16 @@ static void report_alert(struct policy *policy, struct packet *pkt, const struct
         .tx_guessed = hit->tx_guessed,
         .first_text = hit->first_text,
         .text_count = hit->text_count,
+        .filter = hit->filter,
     };
     count_rule_alert(policy->tallies, hit->rule);
     policy->counters.alerts++;
+}
+
+/* Returns whether a match of the rule is an alert. */
+static bool reports_alert(const struct rule *rule, enum rule_action action)
+{
+    return rule->firewall || action == ACTION_PASS ? rule->alert : !rule->noalert;
 }
 
 static void record_match(struct policy *policy, const struct packet *pkt, const struct rule *rule,
@@ -387,7 +394,7 @@ static void record_match(struct policy *policy, const struct packet *pkt, const 
     const struct history_match match = {
         .rule = rule,
         .action = action,
-        .reported = outcome == OUTCOME_REPORT && !rule->noalert && (action != ACTION_PASS || rule->alert),
+        .reported = outcome == OUTCOME_REPORT && reports_alert(rule, action),
         .blocked = drops && !is_alert_only(policy, rule),
         .would_drop = drops && is_alert_only(policy, rule),
         .silenced = outcome != OUTCOME_REPORT,
@@ -397,11 +404,100 @@ static void record_match(struct policy *policy, const struct packet *pkt, const 
         history_record_match(policy->histories, pkt->flow, pkt, &match);
 }
 
-void policy_apply(struct policy *policy, const struct rule_list *rules, struct packet *pkt, const struct hit *hits,
-                  size_t hit_count, struct decision *out)
+/* --- Firewall rules ------------------------------------------------------------------------------- */
+
+/* Counts a match of a firewall rule, and reports its alert. Its action is part of the decision of all firewall rules.
+ */
+static void report_firewall_hit(struct policy *policy, const struct rule_list *rules, struct packet *pkt,
+                                const struct hit *hit, struct decision *out)
 {
+    const struct rule *rule = hit->rule;
+    enum rule_action action = rule->action;
+    enum threshold_outcome outcome =
+        rule->alert ? evaluate_thresholds(policy, rules, rule, pkt, &action) : OUTCOME_SILENT;
+
+    count_rule_match(policy->tallies, rule, pkt);
+    if (rule->alert || rule->scope == RULE_SCOPE_FLOW || rule_action_drops(rule->action))
+        record_match(policy, pkt, rule, rule->action, outcome);
+    if (rule->tag)
+        tag_add(policy->flow_tags, policy->shared->host_tags, policy->order, pkt, rule);
+    if (outcome == OUTCOME_REPORT)
+        report_alert(policy, pkt, hit, rule->action, out);
+    else if (rule->alert)
+        policy->counters.alerts_suppressed++;
+}
+
+/* Drops the packet, and with scope flow its flow: also a flow that a pass rule has passed. */
+static void apply_firewall_drop(struct policy *policy, struct packet *pkt, const struct filter_decision *filter,
+                                struct decision *out)
+{
+    struct flow *flow = filter->match.policy.scope == RULE_SCOPE_FLOW ? pkt->flow : NULL;
+    enum reject_kind reject = reject_kind_of(filter->match.policy.action);
+
+    out->drop_filter = filter->match;
+    if (policy->options.mode == IPS_MODE_ALERT_ONLY) {
+        if (flow)
+            mark_flow_would_drop(flow, filter->reason, filter->rule, FLOW_WOULD_DROP_BY_MODE);
+        out->would_drop_rule = filter->rule;
+        mark_would_drop(pkt, filter->reason);
+        pkt->would_reject |= reject != REJECT_NONE;
+        return;
+    }
+    if (flow) {
+        flow->flags &= (uint16_t)~FLOW_PASSED;
+        drop_flow(flow, filter->reason, filter->rule);
+        flow->drop_by_exception = false;
+    }
+    out->drop_rule = filter->rule;
+    if (filter->rule)
+        count_rule_drop(policy->tallies, filter->rule);
+    drop_packet(pkt, filter->reason);
+    pkt->reject |= reject;
+}
+
+/* Applies the decision of the firewall rules. Returns true if it drops the packet. */
+static bool apply_firewall(struct policy *policy, struct packet *pkt, const struct filter_decision *filter,
+                           struct decision *out)
+{
+    for (uint32_t i = 0; i < filter->alert_count; i++) {
+        const struct filter_alert *alert = &filter->alerts[i];
+        const struct hit hit = { .rule = alert->rule, .tx = alert->tx, .filter = alert->match };
+
+        report_alert(policy, pkt, &hit, alert->match.policy.action, out);
+    }
+    if (filter->verdict == FILTER_DROP) {
+        apply_firewall_drop(policy, pkt, filter, out);
+        return policy->options.mode != IPS_MODE_ALERT_ONLY;
+    }
+    if (filter->accept_flow && pkt->flow)
+        pkt->flow->accepted = true;
+    if (filter->pass != RULE_SCOPE_DEFAULT) {
+        out->passed = true;
+        policy->counters.passed++;
+    }
+    if (filter->pass == RULE_SCOPE_FLOW && pkt->flow)
+        pkt->flow->flags |= FLOW_PASSED;
+    return false;
+}
+
+/* --- Rules ---------------------------------------------------------------------------------------- */
+
+void policy_apply(struct policy *policy, const struct rule_list *rules, struct packet *pkt, const struct hit *hits,
+                  size_t hit_count, const struct filter_decision *filter, struct decision *out)
+{
+    size_t i = 0;
+
     *out = (struct decision){ .alerts = policy->alerts };
-    for (size_t i = 0; i < hit_count; i++) {
+    if (filter && filter->verdict != FILTER_NONE) {
+        out->filtered = true;
+        for (; i < hit_count && hits[i].rule->firewall; i++)
+            report_firewall_hit(policy, rules, pkt, &hits[i], out);
+        if (apply_firewall(policy, pkt, filter, out)) {
+            policy->counters.firewall_discarded += hit_count - i;
+            hit_count = i;
+        }
+    }
+    for (; i < hit_count; i++) {
         const struct rule *rule = hits[i].rule;
         enum rule_action action = rule->action;
         enum threshold_outcome outcome = evaluate_thresholds(policy, rules, rule, pkt, &action);
@@ -428,7 +524,7 @@ void policy_apply(struct policy *policy, const struct rule_list *rules, struct p
             report_alert(policy, pkt, &hits[i], action, out);
     }
     out->tagged = tag_count_packet(policy->shared->host_tags, rule_list_has_host_tags(rules), policy->order, pkt);
-    if (out->drop_rule) {
+    if (out->drop_rule && !out->drop_rule->firewall) {
         policy->counters.dropped++;
         policy->counters.rejected += pkt->reject != REJECT_NONE;
     }
@@ -452,7 +548,9 @@ bool policy_demands_drop(const struct policy *policy, const struct flow *flow)
 bool policy_flow(struct policy *policy, struct packet *pkt)
 {
     struct flow *flow = pkt->flow;
-    enum drop_reason reason = flow->drop_by_exception ? DROP_REASON_EXCEPTION_FLOW : DROP_REASON_FLOW;
+    enum drop_reason reason = drop_reason_is_firewall((enum drop_reason)flow->drop_reason) ? DROP_REASON_FIREWALL_FLOW
+                              : flow->drop_by_exception                                    ? DROP_REASON_EXCEPTION_FLOW
+                                                                                           : DROP_REASON_FLOW;
 
     /* Alert-only releases a dropped flow. Its stream reassembly was stopped at the drop, so its packets are inspected
      * one by one. */

@@ -13,7 +13,7 @@
 
 #include "rule_priv.h"
 
-/* A rule and its position in the list, to sort by sid, gid, then position. */
+/* A rule and its position in the list, to sort by sid, gid, firewall rules last, then position. */
 struct place {
     const struct rule *rule;
     size_t index;
@@ -27,6 +27,8 @@ static int by_id(const void *a, const void *b)
         return left->rule->sid < right->rule->sid ? -1 : 1;
     if (left->rule->gid != right->rule->gid)
         return left->rule->gid < right->rule->gid ? -1 : 1;
+    if (left->rule->firewall != right->rule->firewall)
+        return left->rule->firewall ? 1 : -1;
     return left->index < right->index ? -1 : left->index > right->index;
 }
 
@@ -100,7 +102,8 @@ static int build_index(struct rule_list *list, struct diag *diag)
         struct rule_entry *entry = &list->entries[places[i].index];
         const struct span *text = &entry->statement->text, *other = stays ? &stays->statement->text : NULL;
 
-        if (!stays || stays->rule->sid != entry->rule->sid || stays->rule->gid != entry->rule->gid) {
+        if (!stays || stays->rule->sid != entry->rule->sid || stays->rule->gid != entry->rule->gid ||
+            stays->rule->firewall != entry->rule->firewall) {
             stays = entry;
         } else if (text->length != other->length || memcmp(text->at, other->at, text->length) != 0) {
             err = resolve_duplicate(list, stays, entry, &stays, diag);
@@ -144,6 +147,7 @@ static int build_index(struct rule_list *list, struct diag *diag)
             continue;
         list->entries[kept] = list->entries[i];
         list->entries[kept].rule->index = (uint32_t)kept;
+        list->firewall_count += list->entries[kept].rule->firewall;
         kept++;
     }
     if (!err)
@@ -181,7 +185,8 @@ int rule_list_finish(struct rule_list *list, struct diag *diag)
         finish_block(rule, &list->options);
         if (list->own_names)
             continue;
-        snprintf(name, sizeof(name), "%u:%u", (unsigned)rule->gid, (unsigned)rule->sid);
+        snprintf(name, sizeof(name), "%s%u:%u", rule->firewall ? "firewall " : "", (unsigned)rule->gid,
+                 (unsigned)rule->sid);
         /* 0 if memory is exhausted: the rule then has no statistics */
         rule->number = rule_names_number(list->names, RULE_NAME_RULE, span_of(name));
     }
@@ -201,7 +206,9 @@ const struct rule *rule_list_find(const struct rule_list *list, uint32_t gid, ui
         const struct rule *rule = list->by_sid[middle];
 
         if (rule->sid == sid && rule->gid == gid)
-            return rule;
+            return middle > 0 && list->by_sid[middle - 1]->sid == sid && list->by_sid[middle - 1]->gid == gid
+                       ? list->by_sid[middle - 1]
+                       : rule;
         if (rule->sid < sid || (rule->sid == sid && rule->gid < gid))
             low = middle + 1;
         else

@@ -101,9 +101,43 @@ static int scope_parse(struct rule_parser *parser, struct span word, enum rule_a
         SPAN_ARGS(span_shown(word)), rule_action_name(action), action == ACTION_ACCEPT ? ", hook, tx" : "");
 }
 
-void actions_parse(struct rule_parser *parser, struct span words)
+/* Applies an action of the list, the first one or a further one, to the rule. Returns 0, or -EINVAL after an error was
+ * reported. */
+static int take_action(struct rule_parser *parser, struct span word, bool first, enum rule_action action,
+                       enum rule_scope scope)
 {
     struct rule *rule = parser->rule;
+
+    if (!first && action == ACTION_ALERT) {
+        rule->alert = true;
+        return 0;
+    }
+    if (!first && action == ACTION_PASS && rule->firewall && rule->action == ACTION_ACCEPT) {
+        rule->pass = scope != RULE_SCOPE_DEFAULT ? scope : RULE_SCOPE_FLOW;
+        return 0;
+    }
+    if (!first)
+        return rule_parser_error(parser, word, "the action '%s' can't follow '%s'; %s can", rule_action_name(action),
+                                 rule_action_name(rule->action),
+                                 rule->firewall && rule->action == ACTION_ACCEPT ? "'pass' and 'alert'" : "'alert'");
+    rule->action = action;
+    rule->scope = scope;
+    if (!rule->firewall && action == ACTION_ACCEPT)
+        return rule_parser_unsupported(parser, word, "action",
+                                       "the action 'accept' is for firewall rules (firewall.rule-files); use 'pass'");
+    if (rule->firewall && (action == ACTION_ALERT || action == ACTION_PASS))
+        return rule_parser_error(parser, word, "a firewall rule accepts, drops or rejects; '%s' can follow that action",
+                                 rule_action_name(action));
+    if (rule->firewall && scope == RULE_SCOPE_DEFAULT)
+        return rule_parser_error(parser, word,
+                                 "the action of a firewall rule needs a scope: '%s:packet' or '%s:flow'%s",
+                                 rule_action_name(action), rule_action_name(action),
+                                 action == ACTION_ACCEPT ? ", 'accept:hook' or 'accept:tx'" : "");
+    return 0;
+}
+
+void actions_parse(struct rule_parser *parser, struct span words)
+{
     struct span word;
     bool first = true;
 
@@ -126,20 +160,8 @@ void actions_parse(struct rule_parser *parser, struct span words)
         }
         if (colon && scope_parse(parser, (struct span){ colon + 1, word.length - name.length - 1 }, action, &scope))
             return;
-        if (action == ACTION_ACCEPT) {
-            rule_parser_unsupported(parser, name, "action", "the action 'accept' is not supported; use 'pass'");
+        if (take_action(parser, word, first, action, scope))
             return;
-        }
-        if (first) {
-            rule->action = action;
-            rule->scope = scope;
-        } else if (action == ACTION_ALERT) {
-            rule->alert = true;
-        } else {
-            rule_parser_error(parser, word, "the action '%s' can't follow another action; only 'alert' can",
-                              rule_action_name(action));
-            return;
-        }
     }
 }
 
@@ -196,6 +218,25 @@ const struct keyword flow_start_condition = {
     .packet = { .match = is_first_packet },
 };
 
+/* Reports scopes that the hook of a firewall rule does not have. */
+static void check_firewall_hook(struct rule_parser *parser, struct span name)
+{
+    struct rule *rule = parser->rule;
+    bool of_app = rule->hook.kind == RULE_HOOK_APP;
+
+    if (!of_app && rule->hook.and_earlier)
+        rule_parser_error(parser, name, "'<' is for hooks of application protocols");
+    else if (!of_app && rule->scope == RULE_SCOPE_TX)
+        rule_parser_error(parser, name, "the scope 'tx' needs a hook of an application protocol");
+    else if ((rule->hook.kind == RULE_HOOK_PRE_FLOW || rule->hook.kind == RULE_HOOK_PRE_STREAM) &&
+             (rule->scope == RULE_SCOPE_FLOW))
+        rule_parser_error(parser, name, "the hook '%s' decides about packets, not flows: write '%s:packet'",
+                          rule->hook.name, rule_action_name(rule->action));
+    /* Firewall rules decide about single packets; only TCP data that was parsed is a stream. */
+    if (!of_app && !rule->protocol.stream_only)
+        rule->payload = RULE_PAYLOAD_PACKET_ONLY;
+}
+
 void hook_parse(struct rule_parser *parser, struct span name)
 {
     const struct rule_hook_names *hooks = parser->list->options.hooks;
@@ -222,11 +263,14 @@ void hook_parse(struct rule_parser *parser, struct span name)
         return;
     }
     hook->and_earlier = and_earlier;
-    if (and_earlier) {
+    if (!application)
+        hook->protocol = parser->rule->protocol.name;
+    if (parser->rule->firewall) {
+        check_firewall_hook(parser, name);
+    } else if (and_earlier) {
         rule_parser_unsupported(parser, name, "hook", "'<' before a hook is for firewall rules");
         return;
-    }
-    if (hook->kind == RULE_HOOK_PRE_FLOW || hook->kind == RULE_HOOK_PRE_STREAM) {
+    } else if (hook->kind == RULE_HOOK_PRE_FLOW || hook->kind == RULE_HOOK_PRE_STREAM) {
         rule_parser_unsupported(parser, name, "hook", "the hook '%s' is for firewall rules", hook->name);
         return;
     }
@@ -237,5 +281,25 @@ void hook_parse(struct rule_parser *parser, struct span name)
     } else if (hook->kind == RULE_HOOK_APP) {
         parser->has_application_keyword = true;
         parser->keyword_directions &= 1U << hook->direction;
+    }
+}
+
+void firewall_rule_check(struct rule_parser *parser)
+{
+    const struct rule *rule = parser->rule;
+    struct span text = parser->statement->text;
+
+    if (!rule->hook.name)
+        rule_parser_error(parser, text,
+                          "a firewall rule needs a hook after the protocol: 'tcp:all', 'http1:request_line'");
+    else if (rule->hook.kind != RULE_HOOK_APP && parser->has_application_keyword)
+        rule_parser_error(parser, text,
+                          "keywords of application protocols need a hook of the protocol, such as '%s:%s'",
+                          parser->applications.count > 0 ? parser->applications.names[0] : "http1", "request_started");
+    if (rule->transactional || rule->bypass)
+        rule_parser_error(parser, text, "a firewall rule can't have %s", rule->bypass ? "'bypass'" : "'=>'");
+    for (const struct threshold *t = rule->thresholds; t; t = t->next) {
+        if (t->kind == THRESHOLD_DETECTION_FILTER)
+            rule_parser_error(parser, text, "a firewall rule can't have 'detection_filter'");
     }
 }

@@ -538,6 +538,7 @@ int rule_parse(struct rule_parser *parser, struct rule **out)
     if (!parser->rule)
         return -ENOMEM;
     *parser->rule = (struct rule){
+        .firewall = parser->list->loads_firewall,
         .gid = 1,
         .priority = DEFAULT_PRIORITY,
         .message = "",
@@ -550,6 +551,8 @@ int rule_parse(struct rule_parser *parser, struct rule **out)
         if (rest.length == 0)
             rule_parser_error(parser, (struct span){ rest.at, 1 }, "the rule has no options");
         err = parse_options(parser, rest);
+        if (parser->rule->firewall && parser->mistakes + parser->unsupported == 0)
+            firewall_rule_check(parser);
         if (!err && parser->mistakes + parser->unsupported == 0)
             err = finish_rule(parser);
     }

@@ -171,7 +171,7 @@ void plausibility_check_rule(struct rule_parser *parser)
     const struct rule *rule = parser->rule;
     struct span action = parser->statement->text;
 
-    if (!rule_action_drops(rule->action) || has_condition(parser))
+    if (!rule_action_drops(rule->action) || rule->firewall || has_condition(parser))
         return;
     action.length = strlen(rule_action_name(rule->action)) < action.length ? strlen(rule_action_name(rule->action)) : 1;
     rule_parser_warning(parser, action,

@@ -141,8 +141,12 @@ static int parse_statement(struct rule_list *list, const struct statement *text,
     struct rule_parser parser;
     struct statement *statement;
     struct rule *rule = NULL;
-    int err = rule_policy_apply(list->policy, text, &decision, diag);
+    int err = 0;
 
+    if (list->loads_firewall)
+        decision = (struct rule_decision){ .statement = *text, .enabled = !text->commented };
+    else
+        err = rule_policy_apply(list->policy, text, &decision, diag);
     if (err || decision.comment || !decision.enabled)
         return err;
     list->statements++;
@@ -234,12 +238,33 @@ int rule_list_load(struct rule_list *list, const char *path, struct diag *diag)
     return parse_source(list, source, diag);
 }
 
+int rule_list_load_firewall(struct rule_list *list, const char *path, struct diag *diag)
+{
+    int err;
+
+    list->loads_firewall = true;
+    err = rule_list_load(list, path, diag);
+    list->loads_firewall = false;
+    return err;
+}
+
 int rule_list_parse(struct rule_list *list, const char *name, const char *text, size_t length, struct diag *diag)
 {
     const struct source *source;
     int err = source_copy(list->arena, name, text, length, &source);
 
     return err ? err : parse_source(list, source, diag);
+}
+
+int rule_list_parse_firewall(struct rule_list *list, const char *name, const char *text, size_t length,
+                             struct diag *diag)
+{
+    int err;
+
+    list->loads_firewall = true;
+    err = rule_list_parse(list, name, text, length, diag);
+    list->loads_firewall = false;
+    return err;
 }
 
 size_t rule_list_count(const struct rule_list *list)
@@ -250,6 +275,11 @@ size_t rule_list_count(const struct rule_list *list)
 const struct rule *rule_list_get(const struct rule_list *list, size_t index)
 {
     return index < list->count ? list->entries[index].rule : NULL;
+}
+
+size_t rule_list_firewall_count(const struct rule_list *list)
+{
+    return list->firewall_count;
 }
 
 size_t rule_list_files(const struct rule_list *list)

@@ -45,6 +45,8 @@ int action_parse(struct span word, enum rule_action *out, const char **hint);
  * Mistakes are reported. */
 void actions_parse(struct rule_parser *parser, struct span words);
 void hook_parse(struct rule_parser *parser, struct span name);
+/* Called after the options of a firewall rule: reports what a firewall rule needs, and what it can't have. */
+void firewall_rule_check(struct rule_parser *parser);
 
 enum protocol_result { PROTOCOL_OK, PROTOCOL_NOT_SUPPORTED, PROTOCOL_UNKNOWN };
 enum protocol_result protocol_parse(struct span word, const char *const *applications, struct rule_protocol *out);
@@ -108,7 +110,8 @@ struct rule_list {
     struct map missing;
 
     struct rule_entry *entries;
-    size_t count, capacity;
+    size_t count, capacity, firewall_count;
+    bool loads_firewall;  /* the rules of the current file are firewall rules */
     struct rule **by_sid; /* the loaded rules by sid, then gid; set by rule_list_finish() */
     size_t statements;    /* rules in the files, including rejected ones; see rule_list_read() */
     size_t failed, skipped, unmet, replaced, copies, unread_files;

@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "setup_priv.h"
+
 #include "sluice/app.h"
 #include "sluice/clock.h"
 #include "sluice/config.h"
@@ -128,6 +130,22 @@ static int load_files(struct rule_list *list, const char *const *configured, con
     return err ? err : rule_list_finish(list, diag);
 }
 
+/* Loads the files of firewall rules, if these are enabled. */
+static int load_firewall_files(struct rule_list *list, const struct config *config, struct diag *diag)
+{
+    struct firewall_rules_options options = { .enabled = false };
+    char path[PATH_MAX];
+    int err = 0;
+
+    config_fill(config, firewall_rules_settings, NULL, &options);
+    for (size_t i = 0; options.enabled && !err && setup_firewall_file(config, i, path); i++) {
+        err = rule_list_load_firewall(list, path, diag);
+        if (err != -ENOMEM)
+            err = 0; /* the file is reported; what its rules would accept is dropped */
+    }
+    return err;
+}
+
 static int load_rule_list(struct rule_list **out, const struct rule_load_options *load, struct diag *diag)
 {
     const struct config *config = load->config;
@@ -159,6 +177,8 @@ static int load_rule_list(struct rule_list **out, const struct rule_load_options
             datasets_free(rules.list.datasets);
     }
     if (!err)
+        err = load_firewall_files(list, config, diag);
+    if (!err)
         err = load_files(list, rules.files, load->rule_files, load->rule_file_count, diag);
     rule_variables_free(variables);
     keyword_table_free(keywords);
@@ -183,6 +203,8 @@ static int compile(struct ruleset **out, struct rule_list *list, const struct ru
     const struct config *config = load->config;
     char error[ENGINE_ERROR_SIZE];
     struct ruleset_options options = { .generation = 1, .no_databases = load->no_databases };
+    struct firewall_rules_options firewall = { .enabled = false };
+    struct filter_policies policies = { .app = NULL };
     struct rules_options rules;
     int err;
 
@@ -201,7 +223,15 @@ static int compile(struct ruleset **out, struct rule_list *list, const struct ru
         options.cache_max_age_seconds = rules.cache_max_age_seconds;
         options.cache_max_bytes = rules.cache_max_bytes;
     }
-    return ruleset_new(out, list, &options, diag);
+    config_fill(config, firewall_rules_settings, NULL, &firewall);
+    if (firewall.enabled) {
+        err = setup_firewall_policies(&policies, config, diag);
+        options.firewall = &policies;
+    }
+    if (!err)
+        err = ruleset_new(out, list, &options, diag);
+    free(policies.app);
+    return err;
 }
 
 int setup_compile_rules(struct ruleset **out, struct rule_list *list, const struct config *config, struct diag *diag)

@@ -3,6 +3,7 @@
 #ifndef SLUICE_SETUP_PRIV_H
 #define SLUICE_SETUP_PRIV_H
 
+#include "sluice/detect.h"
 #include "sluice/policy.h"
 #include "sluice/setup.h"
 
@@ -13,5 +14,9 @@ struct dataset_options {
     const char *load, *state;
     size_t memcap; /* bytes; 0: the value of datasets.defaults.memcap applies */
 };
+
+/* Reads the default policies of firewall rules into *out, whose member `app` the caller frees. Returns 0, -ENOMEM, or
+ * -EINVAL after mistakes were reported. */
+int setup_firewall_policies(struct filter_policies *out, const struct config *config, struct diag *diag);
 
 #endif

@@ -42,7 +42,9 @@ enum { CHECKSUM_SAMPLE = 1000, EXPIRE_PER_FRAGMENT = 2 };
 /* The extent to which a packet is inspected. */
 enum inspection_scope {
     INSPECT_FULL,
-    INSPECT_AT_END, /* full inspection of the rest of a flow that ends, with a pseudo packet */
+    INSPECT_FIREWALL, /* parsing, events and firewall rules, but no other rules: the flow was passed */
+    INSPECT_REFUSED,  /* firewall rules of the hook pre_flow or pre_stream drop the packet: no parsing, no rules */
+    INSPECT_AT_END,   /* full inspection of the rest of a flow that ends, with a pseudo packet */
     /* Parsing and events, but no rules: the flow was passed, dropped or bypassed, or an exception policy decided. */
     INSPECT_LOG_ONLY,
 };
@@ -115,6 +117,52 @@ static bool shed_new_flow(struct pipeline *pipeline, struct packet *pkt)
     return policy_exception(pipeline->policy, pkt, EXCEPTION_OVERLOAD);
 }
 
+/* --- Firewall rules ------------------------------------------------------------------------------- */
+
+static struct detect_input detect_input_of(const struct pipeline *pipeline, struct packet *pkt,
+                                           enum inspection_scope scope)
+{
+    enum detect_filter filter = pipeline->filters ? DETECT_FILTER_ENFORCE : DETECT_FILTER_OFF;
+
+    if (scope == INSPECT_AT_END || pkt->flags & PACKET_PSEUDO)
+        filter = DETECT_FILTER_OFF;
+    else if (filter != DETECT_FILTER_OFF && pipeline->mode == IPS_MODE_ALERT_ONLY)
+        filter = DETECT_FILTER_OBSERVE;
+    return (struct detect_input){
+        .packet = pkt,
+        .stream = pipeline->stream,
+        .flows = pipeline->flows,
+        .hosts = pipeline->hosts,
+        .order = pipeline->order,
+        .files = app_file_engine(pipeline->app),
+        .filter = filter,
+        .filter_only = scope == INSPECT_FIREWALL,
+    };
+}
+
+/* Evaluates the firewall rules of pre_flow or pre_stream. Returns false if they drop the packet. */
+static bool passes_hook(struct pipeline *pipeline, struct packet *pkt, enum filter_packet_hook hook)
+{
+    struct detect_input in;
+
+    if (!pipeline->filters || !ruleset_filters(pipeline->ruleset, hook))
+        return true;
+    in = detect_input_of(pipeline, pkt, INSPECT_FULL);
+    return detect_hook(pipeline->detector, pipeline->ruleset, &in, hook);
+}
+
+/* Returns the scope for a packet of a flow for which an earlier decision ends the evaluation of rules: the firewall
+ * rules are evaluated until they have accepted the flow. */
+static enum inspection_scope scope_of_decided(const struct pipeline *pipeline, const struct packet *pkt)
+{
+    const struct flow *flow = pkt->flow;
+
+    return pipeline->filters && pkt->verdict != VERDICT_DROP && !(flow->flags & FLOW_DROPPED) && !flow->accepted &&
+                   flow->state != FLOW_BYPASSED
+               ? INSPECT_FIREWALL
+               : INSPECT_LOG_ONLY;
+}
+
 /* Runs the TCP state machine and reassembly for a segment, and applies exception policies and the stream's verdict.
  * Returns the scope for the packet. */
 static enum inspection_scope update_stream(struct pipeline *pipeline, struct packet *pkt, enum inspection_scope scope)
@@ -168,12 +216,14 @@ static enum inspection_scope update_flow(struct pipeline *pipeline, struct packe
         pipeline->counters.local_bytes += pkt->length;
     }
     if (policy_flow(pipeline->policy, pkt))
-        scope = INSPECT_LOG_ONLY;
+        scope = scope_of_decided(pipeline, pkt);
     if (pipeline->shedding >> SHED_NEW & 1 && shed_new_flow(pipeline, pkt))
         scope = INSPECT_LOG_ONLY;
-    if (pkt->protocol == IPPROTO_TCP && pkt->transport)
-        scope = update_stream(pipeline, pkt, scope);
-    return scope;
+    if (pkt->protocol != IPPROTO_TCP || !pkt->transport)
+        return scope;
+    if (scope != INSPECT_LOG_ONLY && !flow->accepted && !passes_hook(pipeline, pkt, FILTER_PRE_STREAM))
+        return INSPECT_REFUSED;
+    return update_stream(pipeline, pkt, scope);
 }
 
 /* --- Application protocols ------------------------------------------------------------------------ */
@@ -379,14 +429,7 @@ static size_t parse_and_detect(struct app_feed *feed, enum inspection_scope scop
 {
     struct pipeline *pipeline = feed->pipeline;
     struct packet *pkt = feed->packet;
-    const struct detect_input in = {
-        .packet = pkt,
-        .stream = pipeline->stream,
-        .flows = pipeline->flows,
-        .hosts = pipeline->hosts,
-        .order = pipeline->order,
-        .files = app_file_engine(pipeline->app),
-    };
+    const struct detect_input in = detect_input_of(pipeline, pkt, scope);
     const bool at_end = scope == INSPECT_AT_END;
     const struct rule *const *limited = NULL;
     struct stream_chunk chunk, reading;
@@ -434,12 +477,17 @@ static void inspect(struct pipeline *pipeline, struct packet *pkt, enum inspecti
         parse_for_log(&feed);
         if (pkt->flow)
             app_skip_inspection(pkt->flow);
+    } else if (scope == INSPECT_REFUSED) {
+        count = detect_finish(pipeline->detector, &hits);
     } else {
         count = parse_and_detect(&feed, scope, &hits);
     }
     if (pkt->flags & PACKET_PSEUDO && count == 0)
         return;
-    policy_apply(pipeline->policy, ruleset_rules(ruleset), pkt, hits, count, &decision);
+    policy_apply(pipeline->policy, ruleset_rules(ruleset), pkt, hits, count,
+                 pipeline->filters && scope != INSPECT_LOG_ONLY ? detector_filter(pipeline->detector) : NULL,
+                 &decision);
+    decision.filtered |= pipeline->filters;
     if (decision.block_rule && pipeline->blocks && !(pkt->flags & PACKET_PSEUDO))
         block_port_request(pipeline->blocks, pkt, decision.block_rule);
     decision.stream = pipeline->stream;
@@ -528,6 +576,9 @@ static void update_flow_state(struct pipeline *pipeline, struct flow *flow)
         flow->flags |= FLOW_BYPASS_REQUESTED;
     if (pipeline->shedding && flow->state != FLOW_BYPASSED)
         shed_flow(pipeline, flow);
+    /* Firewall rules are not evaluated for a bypassed flow, so it must have been accepted. */
+    if (flow->flags & FLOW_BYPASS_REQUESTED && pipeline->filters && !flow->accepted)
+        flow->flags &= (uint16_t)~FLOW_BYPASS_REQUESTED;
     if (flow->flags & FLOW_BYPASS_REQUESTED && flow->state != FLOW_BYPASSED)
         flow_set_state(pipeline->flows, flow, FLOW_BYPASSED);
     if (flow->tcp && (flow->flags & FLOW_DROPPED || flow->state == FLOW_BYPASSED)) {
@@ -549,7 +600,7 @@ static void inspect_packet(struct pipeline *pipeline, struct packet *pkt)
 
     evict_app_memory(pipeline);
     verify_checksums(pipeline, pkt);
-    scope = update_flow(pipeline, pkt);
+    scope = passes_hook(pipeline, pkt, FILTER_PRE_FLOW) ? update_flow(pipeline, pkt) : INSPECT_REFUSED;
     inspect(pipeline, pkt, scope);
     inspect_closed(pipeline, pkt);
     if (pkt->protocol == IPPROTO_TCP && pkt->tcp.flags & TCP_URG)
@@ -558,7 +609,10 @@ static void inspect_packet(struct pipeline *pipeline, struct packet *pkt)
     if (pkt->flow)
         update_flow_state(pipeline, pkt->flow);
     if (pkt->reject != REJECT_NONE && pipeline->inline_mode) {
-        pipeline->counters.rejected++;
+        if (drop_reason_is_firewall(pkt->drop_reason))
+            pipeline->counters.firewall_rejected++;
+        else
+            pipeline->counters.rejected++;
         if (pipeline->injector)
             injector_reject(pipeline->injector, pkt);
     }
@@ -727,6 +781,8 @@ static void offload_flow(struct pipeline *pipeline, struct packet *pkt)
 {
     enum packet_offload offload = offload_decide(pipeline->offload, pkt);
 
+    if (offload == OFFLOAD_ACCEPT && pipeline->filters && !pkt->flow->accepted)
+        offload = OFFLOAD_NONE;
     pkt->offload = offload;
     if (offload == OFFLOAD_NONE || pkt->flow->offload == offload)
         return;
@@ -737,8 +793,14 @@ static void offload_flow(struct pipeline *pipeline, struct packet *pkt)
 
 static void count_verdict(struct pipeline *pipeline, const struct packet *pkt)
 {
+    bool by_firewall = pkt->verdict == VERDICT_DROP && drop_reason_is_firewall(pkt->drop_reason);
+
+    if (pipeline->filters) {
+        pipeline->counters.firewall_accepted += !by_firewall;
+        pipeline->counters.firewall_blocked += by_firewall && pkt->reject == REJECT_NONE; /* as in Suricata */
+    }
     if (pkt->verdict == VERDICT_DROP) {
-        pipeline->counters.blocked++;
+        pipeline->counters.blocked += !by_firewall;
         pipeline->counters.drop_reason[pkt->drop_reason]++;
         return;
     }

@@ -128,6 +128,7 @@ void pipeline_set_ruleset(struct pipeline *pipeline, const struct ruleset *rules
     if (pipeline->ruleset == ruleset)
         return;
     pipeline->ruleset = ruleset;
+    pipeline->filters = ruleset && pipeline->inline_mode && ruleset_has_firewall(ruleset);
     app_set_needs(pipeline->app, ruleset ? ruleset_file_needs(ruleset) : 0);
 }
 

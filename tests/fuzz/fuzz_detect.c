@@ -276,7 +276,7 @@ static void run(const struct tools *tools, struct packet *const *found, size_t c
         decode_check_checksums(found[i]);
         size_t hit_count = check_hits(detector, tools->ruleset, found[i], &hits);
 
-        policy_apply(policy, ruleset_rules(tools->ruleset), found[i], hits, hit_count, &decision);
+        policy_apply(policy, ruleset_rules(tools->ruleset), found[i], hits, hit_count, NULL, &decision);
         require((found[i]->verdict == VERDICT_DROP) == (found[i]->drop_reason != DROP_REASON_NONE));
         require(inline_mode || found[i]->verdict != VERDICT_DROP);
         check_events(&output, found[i], &decision);

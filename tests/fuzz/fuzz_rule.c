@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The rule parser with all keywords of the build. The contract: every rule is either loaded or reported; a report has a
- * line; a loaded rule is complete.
+ * The rule parser with all keywords of the build; each input is parsed as rules and as firewall rules. The contract:
+ * every rule is either loaded or reported; a report has a line; a loaded rule is complete.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -58,9 +58,10 @@ static void check_diag(const struct diag *diag)
 }
 
 static void run(const struct keyword_table *keywords, struct rule_list *list, struct diag *diag, const uint8_t *data,
-                size_t size)
+                size_t size, bool firewall)
 {
-    require(rule_list_parse(list, "fuzz", (const char *)data, size, diag) == 0);
+    require((firewall ? rule_list_parse_firewall : rule_list_parse)(list, "fuzz", (const char *)data, size, diag) == 0);
+    require(rule_list_firewall_count(list) == 0);
     require(rule_list_count(list) + rule_list_rejected(list) == rule_list_read(list));
     require((rule_list_rejected(list) > rule_list_unmet(list)) == (diag_errors(diag) + diag_unsupported(diag) > 0));
     require(diag_errors(diag) >= rule_list_failed(list));
@@ -68,7 +69,7 @@ static void run(const struct keyword_table *keywords, struct rule_list *list, st
     require(rule_list_finish(list, diag) == 0);
     require(rule_list_count(list) + rule_list_rejected(list) + rule_list_replaced(list) == rule_list_read(list));
     for (size_t i = 0; i < rule_list_count(list); i++) {
-        require(rule_list_get(list, i)->index == i);
+        require(rule_list_get(list, i)->index == i && rule_list_get(list, i)->firewall == firewall);
         check_rule(keywords, list, rule_list_get(list, i));
     }
     require(rule_list_failure_count(list) ==
@@ -83,10 +84,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct keyword_table *keywords;
     static const char *const applications[] = { "http", NULL };
     struct rule_variables *variables = rule_variables_new();
-    struct diag *diag = diag_new();
     struct rule_list_options options = {
         .variables = variables,
-        .datasets = datasets_new_default(NULL),
         .owns_datasets = true,
         .applications = applications,
         .hooks = &app_hook_names,
@@ -95,16 +94,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (!keywords)
         keywords = keyword_table_new(keyword_list, keyword_list_count);
-    require(variables && diag && keywords);
+    require(variables && keywords);
     rule_variables_set_address(variables, "HOME", "[10.0.0.0/8,!$A]");
     rule_variables_set_address(variables, "A", "10.0.0.1-10.0.0.9,fd00::/8");
     rule_variables_set_address(variables, "LOOP", "[$LOOP]");
     rule_variables_set_port(variables, "P", "[1:10,!5]");
     options.keywords = keywords;
-    require(rule_list_new(&list, &options, diag) == 0);
-    run(keywords, list, diag, data, size);
-    rule_list_free(list);
-    diag_free(diag);
+    for (int firewall = 0; firewall < 2; firewall++) {
+        struct diag *diag = diag_new();
+
+        require(diag);
+        options.datasets = datasets_new_default(NULL);
+        require(rule_list_new(&list, &options, diag) == 0);
+        run(keywords, list, diag, data, size, firewall);
+        require(rule_list_firewall_count(list) == (firewall ? rule_list_count(list) : 0));
+        rule_list_free(list);
+        diag_free(diag);
+    }
     rule_variables_free(variables);
     return 0;
 }

@@ -94,6 +94,10 @@ def own_cases(sluice, folder):
         own.write_capture(case.packets, packets, own.LINK_ETHERNET if case.ethernet else own.LINK_RAW)
         for number, options in enumerate([(), SECOND]):
             seen |= replay(sluice, [packets], f'{folder}/{name}{number}', *options, *case.options)
+    for name, case in own.load_cases('firewall').items():
+        os.mkdir(f'{folder}/{name}')
+        own.replay(sluice, case, f'{folder}/{name}')
+        seen |= members_of(f'{folder}/{name}/log/eve.json')
     return seen
 
 

@@ -5,8 +5,9 @@
  *     dump_rules NAME.rules
  *
  * Lines `#! address NAME VALUE` and `#! port NAME VALUE` of the file define variables, `#! application NAME` makes a
- * protocol known. NAME.classification, NAME.reference and NAME.threshold are read when they exist; so are the files of
- * the rule policy: NAME.disable, NAME.enable, NAME.drop, NAME.modify and NAME.policy.
+ * protocol known, `#! firewall rules` makes all rules of the file firewall rules. NAME.classification, NAME.reference
+ * and NAME.threshold are read when they exist; so are the files of the rule policy: NAME.disable, NAME.enable,
+ * NAME.drop, NAME.modify and NAME.policy.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -27,6 +28,7 @@ struct dump {
     char applications[MAX_APPLICATIONS][64];
     const char *application_list[MAX_APPLICATIONS + 1];
     size_t application_count;
+    bool firewall;
     struct rule_variables *variables;
 };
 
@@ -41,6 +43,8 @@ static void apply_setting(struct dump *dump, const char *line)
         rule_variables_set_address(dump->variables, name, value);
     else if (fields == 3 && strcmp(kind, "port") == 0)
         rule_variables_set_port(dump->variables, name, value);
+    else if (fields >= 2 && strcmp(kind, "firewall") == 0)
+        dump->firewall = true;
     else if (fields >= 2 && strcmp(kind, "application") == 0 && dump->application_count < MAX_APPLICATIONS)
         snprintf(dump->applications[dump->application_count++], sizeof(dump->applications[0]), "%s", name);
 }
@@ -310,7 +314,8 @@ int main(int argc, char **argv)
         },
     };
 
-    if (rule_list_new(&list, &options, diag) == 0 && rule_list_load(list, dump.path, diag) == 0 &&
+    if (rule_list_new(&list, &options, diag) == 0 &&
+        (dump.firewall ? rule_list_load_firewall : rule_list_load)(list, dump.path, diag) == 0 &&
         rule_list_finish(list, diag) == 0) {
         diag_print(diag, stdout, false);
         print_list(list);

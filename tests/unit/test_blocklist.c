@@ -176,7 +176,7 @@ START_TEST(a_drop_asks)
         for (unsigned i = 0; i < 4; i++)
             hits[i].rule = &rules[i];
         pkt.root = &pkt;
-        policy_apply(policy, list, &pkt, hits, 4, &decision);
+        policy_apply(policy, list, &pkt, hits, 4, NULL, &decision);
         ck_assert_ptr_eq(decision.block_rule, inline_mode ? &rules[2] : NULL);
         ck_assert_ptr_eq(decision.drop_rule, inline_mode ? &rules[1] : NULL);
         policy_free(policy);

@@ -68,7 +68,7 @@ static struct decision apply_to(struct policy *to, struct packet *pkt, const str
     for (size_t i = 0; i < count; i++)
         hits[i].rule = rules[i];
     pkt->root = pkt;
-    policy_apply(to, no_rules, pkt, hits, count, &decision);
+    policy_apply(to, no_rules, pkt, hits, count, NULL, &decision);
     return decision;
 }
 
@@ -380,7 +380,7 @@ START_TEST(a_drop_inside_a_tunnel_drops_its_carrier)
     inner.root = &outer;
     inner.outer = &outer;
     make_policy(true, 15, 1 << 20);
-    policy_apply(policy, no_rules, &inner, &hit, 1, &decision);
+    policy_apply(policy, no_rules, &inner, &hit, 1, NULL, &decision);
     ck_assert_int_eq(inner.drop_reason, DROP_REASON_RULES);
     ck_assert_int_eq(outer.verdict, VERDICT_DROP);
     ck_assert_int_eq(outer.drop_reason, DROP_REASON_TUNNEL);
@@ -468,7 +468,7 @@ static bool send_in_flow(struct flow *flow, const struct rule *rule, struct pack
     pkt->flow = flow;
     settled = policy_flow(policy, pkt);
     if (!settled)
-        policy_apply(policy, no_rules, pkt, &hit, rule ? 1 : 0, &decision);
+        policy_apply(policy, no_rules, pkt, &hit, rule ? 1 : 0, NULL, &decision);
     return !settled;
 }
 

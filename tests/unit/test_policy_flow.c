@@ -259,7 +259,7 @@ static bool tag_packet(const struct rule_tag *tag, unsigned rules)
         tagged.rules[i] = (struct rule){ .action = ACTION_ALERT, .sid = i + 1, .gid = 1, .tag = tag };
         hits[i] = (struct hit){ .rule = &tagged.rules[i] };
     }
-    policy_apply(rig.pipeline.policy, ruleset_rules(rig.ruleset), &tagged.pkt, hits, rules, &decision);
+    policy_apply(rig.pipeline.policy, ruleset_rules(rig.ruleset), &tagged.pkt, hits, rules, NULL, &decision);
     return decision.tagged;
 }
 
@@ -335,7 +335,7 @@ START_TEST(a_packet_that_was_never_sent_is_not_tagged)
     tagged.pkt.flags |= PACKET_PSEUDO;
     struct decision decision;
 
-    policy_apply(rig.pipeline.policy, ruleset_rules(rig.ruleset), &tagged.pkt, NULL, 0, &decision);
+    policy_apply(rig.pipeline.policy, ruleset_rules(rig.ruleset), &tagged.pkt, NULL, 0, NULL, &decision);
     ck_assert(!decision.tagged);
     ck_assert(tag_packet(NULL, 0));
     policy_flow_end(rig.pipeline.policy, &tagged.flow);
