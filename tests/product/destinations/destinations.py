@@ -3,12 +3,13 @@
 """10,000 events per second to one further output while its server is stopped, restarted and slow.
 
     destinations.py SERVER     unix_stream, unix_dgram, syslog, syslog_tcp, syslog_tls, redis_list, redis_channel,
-                               redis_stream or kafka
+                               redis_stream, valkey_list, valkey_stream or kafka
 
 Every event is received or counted as lost, the memory of sluice-ship and of the writer stays bounded, and the writer
 never waits. syslog_tcp and syslog_tls are remote servers behind the rsyslogd of this host, which is configured as
-docs/guide/ship-events.md describes. Kafka is a broker of Apache Kafka (KRaft, one node), which Maven downloads. The
-environment has the programs (EVENT_LOAD, SHIP) and a folder for downloads (PRODUCT_CACHE).
+docs/guide/ship-events.md describes. Valkey is the package of Debian 13, Kafka a broker of Apache Kafka (KRaft, one
+node), which Maven downloads. The environment has the programs (EVENT_LOAD, SHIP) and a folder for downloads
+(PRODUCT_CACHE).
 """
 import os
 import re
@@ -69,6 +70,25 @@ class RedisChannel(Redis):
 
     def received(self):
         return self.messages
+
+
+class Valkey(Redis):
+    """valkey-server of Debian 13, with the libraries of that release."""
+
+    def __init__(self, folder, mode):
+        super().__init__(folder, mode)
+        cache = os.environ['PRODUCT_CACHE'] + '/valkey'
+        done = subprocess.run([f'{HERE}/../fetch', 'trixie', cache, 'valkey-server'], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, check=False)
+        if done.returncode != 0:
+            skip(f'valkey-server of trixie cannot be downloaded: {done.stdout[-300:]}')
+        root = os.path.abspath(cache + '/trixie/root')
+        self.program = self.path('valkey-server')
+        with open(self.program, 'w', encoding='utf-8') as file:
+            file.write('#!/bin/sh\n'
+                       f'exec {root}/usr/lib64/ld-linux-x86-64.so.2 --library-path {root}/usr/lib/x86_64-linux-gnu '
+                       f'{root}/usr/bin/valkey-server "$@"\n')
+        os.chmod(self.program, 0o755)
 
 
 class RemoteRsyslog(Rsyslog):
@@ -193,6 +213,8 @@ def new_server(name, folder):
         return RemoteRsyslog(folder, name == 'syslog_tls') if Rsyslog.program else skip('rsyslogd is not installed')
     if name == 'kafka':
         return Kafka(folder)
+    if name.startswith('valkey_'):
+        return Valkey(folder, name.removeprefix('valkey_'))
     if not Redis.program:
         skip('redis-server is not installed')
     return RedisChannel(folder) if name == 'redis_channel' else Redis(folder, name.removeprefix('redis_'))

@@ -5,7 +5,7 @@
 RELEASE=$1
 HERE_PRODUCT=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${PRODUCT_CACHE:?folder for downloads}
-if ! message=$("$HERE_PRODUCT/fetch" "$RELEASE" "$cache" 2>&1); then
+if ! message=$("$HERE_PRODUCT/../fetch" "$RELEASE" "$cache" suricata bash coreutils 2>&1); then
 	echo "SKIP: cannot download suricata of $RELEASE: ${message##*$'\n'}"
 	exit 77
 fi
@@ -15,7 +15,7 @@ chroot "$ROOT" /usr/bin/suricatasc --help >/dev/null 2>&1 || skip "suricatasc of
 
 # The files of both programs have the same paths, inside and outside of the folder that becomes the root of Suricata.
 inside=/tmp/sc$$
-mkdir -p "$ROOT$inside/data"
+mkdir -p "$ROOT$inside/data" "$ROOT/var/log/suricata"
 trap 'rm -rf "$ROOT$inside" "$inside"; cleanup' EXIT
 ln -s "$ROOT$inside" "$inside"
 cat >"$ROOT$inside/t.rules" <<RULES
