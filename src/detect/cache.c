@@ -126,11 +126,11 @@ void cache_reject(struct cache *cache, const struct cache_key *key, const char *
 
 /* Reads the item of a key from a file. On success fills *out and returns NULL. Otherwise returns the error text, which
  * is empty for an error that need not be reported. */
-static const char *read_item(const struct cache_key *key, int file, struct cache_item *out)
+static const char *read_item(const struct cache *cache, const struct cache_key *key, int file, struct cache_item *out)
 {
     const char *cause;
     uint8_t *memory;
-    struct stat st;
+    struct stat st, folder;
     size_t size, done = 0;
     ssize_t got = 1;
 
@@ -138,8 +138,14 @@ static const char *read_item(const struct cache_key *key, int file, struct cache
         return "";
     if (!S_ISREG(st.st_mode))
         return "not a regular file";
-    if ((st.st_uid != 0 && st.st_uid != geteuid()) || st.st_mode & (S_IWGRP | S_IWOTH))
+    if (st.st_mode & (S_IWGRP | S_IWOTH))
         return "another user can write the file";
+    /* `sluice check` run by root does not use the files of the daemon's user. As long as the folder is that user's,
+     * too, this is no error. */
+    if (st.st_uid != 0 && st.st_uid != geteuid())
+        return geteuid() == 0 && fstat(cache->folder, &folder) == 0 && folder.st_uid == st.st_uid
+                   ? ""
+                   : "another user can write the file";
     if (st.st_size < CACHE_FILE_HEADER || st.st_size > CACHE_FILE_MAX)
         return "wrong size";
     size = (size_t)st.st_size;
@@ -169,7 +175,7 @@ bool cache_get(struct cache *cache, const struct cache_key *key, struct cache_it
     format_name(name, key);
     file = openat(cache->folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (file >= 0) {
-        cause = read_item(key, file, out);
+        cause = read_item(cache, key, file, out);
         close(file);
     } else if (errno == ELOOP) {
         cause = "symbolic link";

@@ -308,6 +308,27 @@ START_TEST(a_spoiled_file_is_not_used_and_told)
 }
 END_TEST
 
+/* Root does not use the files of another user. It reports them only if the folder is not that user's. */
+START_TEST(root_ignores_the_files_of_the_daemons_user)
+{
+    if (geteuid() != 0)
+        return;
+    make_folder();
+    struct cache *cache = open_it(0, 0);
+
+    cache_put(cache, &key_a, "compiled", 8);
+    ck_assert_int_eq(chown(path_of(&key_a), 1000, 1000), 0);
+    ck_assert_int_eq(chown(folder, 1000, 1000), 0);
+    ck_assert(!has(cache, &key_a, "compiled"));
+    told(cache, 0);
+    ck_assert_int_eq(chown(folder, 1001, 1001), 0);
+    ck_assert(!has(cache, &key_a, "compiled"));
+    ck_assert_ptr_nonnull(strstr(told(cache, 1), "another user can write the file"));
+    cache_close(cache);
+    remove_folder();
+}
+END_TEST
+
 START_TEST(many_spoiled_files_are_a_few_lines)
 {
     make_folder();
@@ -642,6 +663,7 @@ int main(void)
     tcase_add_test(tests, what_was_put_is_got);
     tcase_add_test(tests, the_folder_is_made);
     tcase_add_loop_test(tests, a_spoiled_file_is_not_used_and_told, 0, sizeof(spoiled) / sizeof(spoiled[0]));
+    tcase_add_test(tests, root_ignores_the_files_of_the_daemons_user);
     tcase_add_test(tests, many_spoiled_files_are_a_few_lines);
     tcase_add_test(tests, what_cannot_be_written_is_told_once);
     tcase_add_test(tests, two_writers_do_not_disturb_each_other);
