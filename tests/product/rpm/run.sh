@@ -67,6 +67,7 @@ if [ "$(id -u)" = 0 ]; then
 		mount -t tmpfs over "$work/over"
 		mkdir "$work/over/upper" "$work/over/work" "$work/over/root"
 		mount -t overlay overlay -o "lowerdir=/,upperdir=$work/over/upper,workdir=$work/over/work" "$work/over/root"
+		mount -t proc proc "$work/over/root/proc" # for systemd-tmpfiles
 		. "$1" "$work/over/root"' bash "$source/tests/product/rpm/install.sh"
 fi
 echo "$(wc -l <"$work/files") files in $(basename "$package"), $(stat -c %s "$package") bytes"
