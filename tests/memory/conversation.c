@@ -215,12 +215,17 @@ static size_t read_file(const char *path, uint8_t *out)
     return size;
 }
 
-/* Adds the pieces of a fuzz input; fuzz_app.c describes the format. */
-static void talk_pieces(struct talk *talk, const uint8_t *data, size_t size)
+/* Adds the pieces of a fuzz input; fuzz_app.c describes the format. `is_upgraded`: after the change from HTTP to
+ * WebSocket. */
+static void talk_pieces(struct talk *talk, bool is_upgraded, const uint8_t *data, size_t size)
 {
     bool ended[2] = { false, false };
 
     begin_talk(talk);
+    if (is_upgraded) {
+        send_text(talk, 0, "GET /chat HTTP/1.1\r\nHost: example.test\r\nUpgrade: websocket\r\n\r\n");
+        send_text(talk, 1, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n");
+    }
     while (size >= 3) {
         int from = data[0] & 1;
         uint32_t length = (uint32_t)data[1] << 8 | data[2];
@@ -260,7 +265,7 @@ static void add_input(struct conversations *all, const char *name, const struct 
 
     one->passive = passive;
     if (size > 0)
-        talk_pieces(&talk, data + 1, size - 1);
+        talk_pieces(&talk, strcmp(proto->name, "websocket") == 0, data + 1, size - 1);
 }
 
 static void add_corpus(struct conversations *all, const char *source, const struct app_proto *proto)
