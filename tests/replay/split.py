@@ -160,9 +160,17 @@ def write_rules(paths, out, of_transactions):
     return of_files
 
 
-def identity(event):
+def flow_ends(events):
+    """Returns the addresses and ports of each flow, by its id, which depends on the packets."""
+    return {event['flow_id']: [event[name] for name in ('src_ip', 'src_port', 'dest_ip', 'dest_port') if name in event]
+            for event in events if event['event_type'] == 'flow'}
+
+
+def identity(event, flows):
     """Returns the compared fields of an event as text, or None for an event that is not compared."""
     kind = event['event_type']
+    if 'parent_id' in event:
+        event = {**event, 'parent_id': flows.get(event['parent_id'], 'no flow')}
     if kind == 'alert':
         alert = event['alert']
         kept = {name: event[name] for name in ALERT_FIELDS if name in event}
@@ -184,7 +192,9 @@ def identity(event):
 
 
 def compared(run, of_files):
-    found = collections.Counter(identity(event) for event in run.events())
+    events = list(run.events())
+    flows = flow_ends(events)
+    found = collections.Counter(identity(event, flows) for event in events)
     del found[None]
     for text in found:
         if text.startswith('["alert"') and ('"tx_id"' not in text or json.loads(text)[1]['sid'][1] in of_files):

@@ -3,9 +3,9 @@
 import struct
 
 from build import (CLIENT, SERVER, certificate, client, client_hello, dcerpc_datagram, der, der_number, dns_message,
-                   dns_name, dns_record, icmp_packet, igmp, ipv4, kerberos_name, ntlmssp, request, response, sequence, server,
-                   server_hello, smb2, smb2_file, smb2_pipe, tagged, tcp, tls_handshake, tls_record, udp, udp_packet,
-                   vector)
+                   dns_name, dns_record, icmp_packet, igmp, ipv4, kerberos_name, ntlmssp, quic_chlo, request,
+                   response, sequence, server, server_hello, smb2, smb2_file, smb2_pipe, tagged, tcp, tls_handshake,
+                   tls_record, udp, udp_packet, vector)
 
 A, NS, CNAME, SOA, NULL, PTR, MX, TXT, AAAA, SRV, OPT, SSHFP, OTHER = 1, 2, 5, 6, 10, 12, 15, 16, 28, 33, 41, 44, 99
 LONG = '.'.join(['a' * 63] * 18)
@@ -78,6 +78,20 @@ certificate_request = server_hello(certificate('x', 'y', 1))[:-9] + tls_record(2
 UUID = '12345678-1234-abcd-ef00-0123456789ab'
 
 
+def postgresql(kind, body=b''):
+    return kind + struct.pack('!I', 4 + len(body)) + body
+
+
+# Start with options, a password in clear text, and COPY TO STDOUT.
+START = struct.pack('!I', 0x30000) + b'user\0bob\0datestyle\0ISO\0extra_float_digits\x002\0options\0-c geqo=off\0\0'
+database = tcp(5432, client(struct.pack('!I', 4 + len(START)) + START), server(postgresql(b'R', struct.pack('!I', 3))),
+               client(postgresql(b'p', b'secret\0')), server(postgresql(b'R', bytes(4)) + postgresql(b'Z', b'I')),
+               client(postgresql(b'Q', b'COPY t TO STDOUT\0')),
+               server(postgresql(b'H', b'\0' + struct.pack('!Hhh', 2, 0, 0)) + postgresql(b'd', b'1\tone\n') +
+                      postgresql(b'd', b'2\ttwo\n') + postgresql(b'c') + postgresql(b'C', b'COPY 2\0') +
+                      postgresql(b'Z', b'I')))
+
+
 def alerts(*rules):
     return [(count, f'alert {text}') for count, text in rules]
 
@@ -118,6 +132,14 @@ cases = {
              alerts((1, 'igmp any any -> any any (igmp.type:255;)'), (0, NO_MATCH)), {},
              ['--set', 'eve.types=[alert, igmp]'],
              ['1 event_type=igmp rgmp.type=255', '1 event_type=alert rgmp.type=255']),
+    'pgsql': (database, alerts((1, 'pgsql any any -> any any (pgsql.query; content:"COPY";)'), (0, NO_MATCH)), {},
+              ['--set', 'eve.types=[alert, pgsql]', '--set', 'eve.types.pgsql.passwords=no'],
+              ['1 event_type=pgsql pgsql.request.password_redacted=true',
+               '1 event_type=pgsql pgsql.response.copy_data_out.row_count=2 '
+               'pgsql.response.copy_out_response.columns=2']),
+    'quic': (udp(443, client(quic_chlo([(b'SNI', b'www.example.org'), (b'UAID', b'Example/1.0')]))),
+             alerts((1, 'quic any any -> any any (quic.ua; content:"Example";)'), (0, NO_MATCH)), {},
+             ['--set', 'eve.types=[alert, quic]'], ['1 event_type=quic quic.ua=Example/1.0 quic.version=Q043']),
     'http': (tcp(80, request('GET /a HTTP/1.1', X_Forwarded_For='203.0.113.7'), response(b'body')),
              alerts((1, 'http any any -> any any (http.uri; content:"/a";)'), (0, NO_MATCH)), {},
              ['--set', 'eve.xff.enabled=yes'], ['1 event_type=http sluice.xff=203.0.113.7']),
