@@ -11,7 +11,7 @@ program=$SLUICE
 cp "$program" "$WORK/sluice"
 SLUICE=$WORK/sluice
 start_sluice ips --queue 0-1 --rules "$WORK/t.rules" --attach after --set unix-command.filename="$WORK/control" \
-	--set stream.midstream-grace=0
+	--set stream.midstream-grace=0 --set pcap-log.enabled=yes --set pcap-log.limit=50000 --set pcap-log.max-files=0
 supervisor=$LAST_PID
 ask() { gateway "$program" "$@" --socket "$WORK/control"; }
 # another_answers BEFORE: whether there is an engine that is not BEFORE, and it answers.
@@ -55,6 +55,24 @@ wait_events ips "${UPGRADES:-4}" event_type=engine sluice.engine.action=handed_o
 sessions=$(last_stats ips tcp.sessions)
 [ "$sessions" -ge "${UPGRADES:-4}" ] || fail "$sessions connections were counted"
 equal "connections picked up in their midst" "$(last_stats ips tcp.midstream_pickups)" 0
+equal "errors of pcap-log" "$(last_stats ips pcap_log.errors)" 0
+logged=$(last_stats ips pcap_log.written)
 stop_process "$supervisor" || fail "exit code $?"
+# Each engine began files of its own: all are whole, and no packet is missing.
+in_files=$(python3 - "$WORK/ips" <<-'END'
+	import glob, struct, sys
+	total = 0
+	for path in glob.glob(sys.argv[1] + '/log.pcap.*'):
+	    with open(path, 'rb') as file:
+	        data = file.read()
+	    at = 24
+	    while at < len(data):
+	        at += 16 + struct.unpack_from('<I', data, at + 8)[0]
+	        total += 1
+	    assert at == len(data) and data[:4] == b'\xd4\xc3\xb2\xa1', path
+	print(total)
+END
+)
+[ "$in_files" -ge "$logged" ] || fail "$in_files packets in capture files, $logged were written"
 grep -q sluice <<<"$(gateway nft list tables)" && fail "the table is still there"
 [ "$(gateway cat /proc/net/netfilter/nfnetlink_queue | wc -l)" = 0 ] || fail "a queue is still bound"
