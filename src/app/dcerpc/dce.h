@@ -26,7 +26,7 @@ enum dce_type {
     DCE_TYPES = 21,
 };
 
-enum { DCE_FIRST_FRAGMENT = 1, DCE_LAST_FRAGMENT = 2, DCE_HAS_OBJECT = 0x80 }; /* dce_header.flags */
+enum { DCE_FIRST_FRAGMENT = 1, DCE_LAST_FRAGMENT = 2 }; /* dce_header.flags */
 
 enum {
     DCE_HEADER = 16,
