@@ -250,7 +250,7 @@ TEXTS = {
 }
 ANY_TEXT = re.compile(r"""datasets\.(save-directory|\*\.(load|state))|unix-command\.filename|(control|metrics)\.group|
     pid-file|run-as\.(user|group)|nft\.blocklist\.(folder|classtypes)|nft\.offload\.flowtable|eve\.filename|
-    outputs\.\*\.(filename|prefix|(syslog|redis|kafka)\..*)|.*xff\.header|sensor-name|file-store\.dir|
+    outputs\.\*\.(filename|prefix|(syslog|redis|kafka)\..*)|.*xff\.header|sensor-name|(file-store|tls-store)\.(dir|certs-log-dir)|
     pcap-log\.(dir|filename)|.*swf-decompression\.type|.*extract-urls-schemes|app-layer\.protocols\.\*\..*ports\..p""",
                       re.X)
 
