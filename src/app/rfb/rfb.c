@@ -16,7 +16,7 @@ enum { VERSION_LENGTH = 12, SERVER_INIT = 24, REASON_HEAD = 4 };
 
 struct rfb_state {
     struct rfb_tx *tx; /* NULL: not created yet, or freed */
-    bool finished;     /* the handshake is over, or cannot be parsed further */
+    bool finished;     /* the handshake is complete, or cannot be parsed further */
 };
 
 static const struct app_event events[RFB_EVENTS] = {
