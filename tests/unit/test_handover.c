@@ -380,6 +380,23 @@ static const struct conversation app_talks[] = {
                  CLIENT("secret"),
                  SERVER("secret"),
                  CLIENT("secret") } },
+    { .name = "rfb",
+      .rules = "alert rfb any any -> any any (rfb.sectype:2; sid:1;)\n"
+               "alert rfb any any -> any any (rfb.secresult:ok; sid:2;)\n"
+               "alert rfb any any -> any any (rfb.name; content:\"desk\"; sid:3;)\n"
+               "alert rfb any any -> any any (app-layer-event:rfb.confused_state; sid:90;)\n",
+      .steps = { SERVER("RFB 003."),
+                 SERVER("008\n"),
+                 CLIENT("RFB 003.008\n"),
+                 { RIG_SERVER, 0, NEXT, "\2\1\2", 3 },
+                 { RIG_CLIENT, 0, NEXT, "\2", 1 },
+                 SERVER("0123456789abcdef"),
+                 CLIENT("fedcba98"),
+                 CLIENT("76543210"),
+                 { RIG_SERVER, 0, NEXT, "\0\0\0\0", 4 },
+                 { RIG_CLIENT, 0, NEXT, "\1", 1 },
+                 { RIG_SERVER, 0, NEXT, "\3\x20\2\x58\x20\x18\0\1\0\xff", 10 },
+                 { RIG_SERVER, 0, NEXT, "\0\xff\0\xff\x10\x08\0\0\0\0\0\0\0\4desk", 18 } } },
     { .name = "websocket",
       .rules =
           "alert websocket any any -> any any (websocket.payload; content:\"evil word\"; sid:1;)\n"
