@@ -415,7 +415,7 @@ END_TEST
 START_TEST(a_strict_reload_refuses_any_left_out_rule)
 {
     open_engine("engine: {init-failure-fatal: yes}");
-    write_rules("alert quic any any -> any any (sid:60;)\n", 3);
+    write_rules("alert vxlan any any -> any any (sid:60;)\n", 3);
     ck_assert_int_eq(do_reload(), RELOAD_FAILED);
     ck_assert_ptr_nonnull(strstr(reload_last(reload)->cause, "1 unsupported rule (engine.init-failure-fatal)"));
     write_rules(broken[0].front, 3);
