@@ -16,7 +16,7 @@ printf '[Service]\nStandardOutput=append:%s/update\nStandardError=append:%s/upda
 source() {
 	cat >$WORK/web/own.rules <<-RULES
 		drop icmp any any -> any any (msg:"size"; itype:8; dsize:$1; sid:10; rev:$2;)
-		alert icmp any any -> any any (msg:"unsupported"; entropy:1; sid:11;)
+		alert icmp any any -> any any (msg:"unsupported"; lua:x.lua; sid:11;)
 	RULES
 }
 source 100 1
@@ -42,7 +42,7 @@ equal "owner of the rules" "$(stat -c %U $rules)" sluice
 await "the reload" grep -q "reloaded: generation 2" $WORK/log
 pings 100 && fail "the new rule does not drop"
 pings 200 || fail "another ping is lost"
-grep -q "1  entropy" $WORK/update || fail "the unsupported keyword is not reported"
+grep -q "1  lua" $WORK/update || fail "the unsupported keyword is not reported"
 
 source 200 2
 night "updated: .* 1 changed"

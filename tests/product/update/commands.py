@@ -102,13 +102,13 @@ class Wrapper(Case):
     def test_a_test_fails_for_a_whole_set_only(self):
         rules = self.folder / "a.rules"
         test = [self.compat, "-T", "-l", self.folder, "-c", self.config, "-S", rules]
-        rules.write_text(rule(1) + rule(2, "entropy:1; ") + rule(3, "requires:version >= 9; ") + rule(4, "flow:up; "))
+        rules.write_text(rule(1) + rule(2, "lua:x.lua; ") + rule(3, "requires:version >= 9; ") + rule(4, "flow:up; "))
         code, _, err = self.run_command(*test)
         self.assertEqual(code, 0, err)
         self.assertIn(f"{rules}:4:", err)
         self.assertIn("1 rules loaded, 1 failed, 2 skipped", err)
         self.assertEqual(self.run_command(*test, "--init-errors-fatal")[0], 1)
-        rules.write_text(rule(2, "entropy:1; ") + rule(4, "flow:up; "))
+        rules.write_text(rule(2, "lua:x.lua; ") + rule(4, "flow:up; "))
         code, _, err = self.run_command(*test)
         self.assertEqual(code, 1)
         self.assertIn("none of the 2 rules can be loaded", err)
@@ -130,7 +130,7 @@ class Wrapper(Case):
             self.assertIn(text, err)
 
     def test_suricata_update_alone(self):
-        self.web.files["/a.rules"] = rule(1) + rule(2, "entropy:1; ") + rule(4, "flow:up; ")
+        self.web.files["/a.rules"] = rule(1) + rule(2, "lua:x.lua; ") + rule(4, "flow:up; ")
         run = [SURICATA_UPDATE, "-D", self.data, "--suricata", self.compat, "--suricata-conf", self.config,
                "-c", "/dev/null", "--no-reload", "--url", self.web.url + "/a.rules"]
         code, out, err = self.run_command(*run)
@@ -146,12 +146,12 @@ class Wrapper(Case):
 class Update(Case):
     def test_rules_are_added_changed_and_removed(self):
         self.add_source("a.rules", rule(1) + rule(2) + rule(3))
-        self.add_source("b.tar.gz", archive({"x/b.rules": rule(11) + rule(12, "entropy:1; ") + rule(13, "flow:up; ")
+        self.add_source("b.tar.gz", archive({"x/b.rules": rule(11) + rule(12, "lua:x.lua; ") + rule(13, "flow:up; ")
                                              + rule(14, "requires:version >= 9; ")}))
         result, err = self.night()
         self.assertEqual((result["result"], result["rules_added"], result["rules_loaded"], result["rules_failed"],
                           result["rules_skipped"], result["rules_unmet"]), ("updated", 4, 4, 1, 2, 1))
-        self.assertEqual(result["unsupported"], [{"keyword": "entropy", "count": 1}])
+        self.assertEqual(result["unsupported"], [{"keyword": "lua", "count": 1}])
         self.assertIn(f"{self.live}:", err)
         self.assertIn("no daemon runs", err)
         self.assertEqual(self.night()[0]["result"], "unchanged")

@@ -85,7 +85,7 @@ source_two() {
 	mkdir -p "$WORK/two/lists"
 	{
 		rules 20000 20 "$1"
-		echo 'alert udp any any -> any 7000 (msg:"unsupported"; entropy:1; sid:20100;)'
+		echo 'alert udp any any -> any 7000 (msg:"unsupported"; lua:x.lua; sid:20100;)'
 		echo 'alert udp any any -> any 7000 (msg:"mistake"; contnt:"x"; sid:20101;)'
 		echo 'alert udp any any -> any 7000 (msg:"newer"; newer; requires:version >= 9; sid:20102;)'
 		echo 'alert dns any any -> any any (msg:"set"; dns.query; dataset:isset,bad,type string,load lists/bad.lst; sid:20103;)'
@@ -109,7 +109,7 @@ done
 mkdir -p "$data/update/cache"
 night 0
 has_rules $(seq 10000 10019) $(seq 20000 20019) 20103 $(seq 30000 30019)
-grep -q entropy "$WORK/update.out" || fail "the unsupported keyword is not reported"
+grep -qw lua "$WORK/update.out" || fail "the unsupported keyword is not reported"
 grep -q "$live:[0-9]*:.*contnt" "$WORK/update.log" || fail "the mistake is not reported with file and line"
 stopped first-10003
 stopped first-30003
