@@ -6,7 +6,8 @@
  * can change under the reader.
  *
  * Only files that belong to this user or root and that no one else can write are accepted: the folder may be in a place
- * where other users can create files.
+ * where other users can create files. Other files are reported, except to root when they belong to the folder's owner,
+ * the user of the daemon.
  *
  * The modification time of a file is the time of its last use.
  *
