@@ -57,6 +57,23 @@ void rig_passive(void)
     rig.options.stream.inline_mode = rig.options.policy.inline_mode = false;
 }
 
+/* Policies under which firewall rules must accept all packets and hooks. */
+static const struct filter_policies *drop_policies(void)
+{
+    static struct filter_policy app[APP_MAX_PROTOCOLS + 1][FLOW_DIRECTIONS][FILTER_APP_HOOKS];
+    static const struct filter_policies policies = {
+        .packet = { [FILTER_PRE_FLOW] = { ACTION_ACCEPT, RULE_SCOPE_HOOK, false },
+                    [FILTER_PRE_STREAM] = { ACTION_ACCEPT, RULE_SCOPE_HOOK, false },
+                    [FILTER_PACKET] = { ACTION_DROP, RULE_SCOPE_PACKET, false } },
+        .app = app,
+    };
+    struct filter_policy *policy = &app[0][0][0];
+
+    for (size_t i = 0; i < sizeof(app) / sizeof(*policy); i++)
+        policy[i] = (struct filter_policy){ ACTION_DROP, RULE_SCOPE_FLOW, false };
+    return &policies;
+}
+
 struct ruleset *rig_make_rules(const char *text)
 {
     const struct rule_list_options list_options = {
@@ -74,11 +91,15 @@ struct ruleset *rig_make_rules(const char *text)
     struct rule_list *list = NULL;
 
     ck_assert_int_eq(rule_list_new(&list, &list_options, diag), 0);
+    if (rig.firewall)
+        ck_assert_int_eq(rule_list_parse_firewall(list, "firewall", rig.firewall, strlen(rig.firewall), diag), 0);
     ck_assert_int_eq(rule_list_parse(list, "test", text, strlen(text), diag), 0);
     ck_assert_int_eq(rule_list_finish(list, diag), 0);
     diag_print(diag, stderr, false);
     ck_assert_uint_eq(diag_errors(diag), 0);
     ruleset_options_default(&options);
+    if (rig.firewall)
+        options.firewall = drop_policies();
     if (rig.ruleset) {
         options.before = rig.ruleset;
         options.generation = ruleset_generation(rig.ruleset) + 1;

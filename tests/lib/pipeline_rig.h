@@ -38,6 +38,7 @@ struct rig {
     struct rule_variables *variables;
     struct rule_names *names;        /* NULL: each ruleset has its own */
     const char *const *applications; /* protocol names that rules may use; NULL: none */
+    const char *firewall; /* firewall rules, with the default policies drop:packet and drop:flow; NULL: none */
     struct ruleset *ruleset;
     struct packet packet;              /* the last packet */
     struct packet_conntrack conntrack; /* for later packets */

@@ -42,6 +42,31 @@ START_TEST(history_and_tags_go_on)
 }
 END_TEST
 
+/* Firewall rules do not accept a second time what they have accepted: a flow, and a hook of a transaction. */
+START_TEST(what_firewall_rules_accepted_goes_on)
+{
+    static const char rules[] = ALERT(1, "content:\"data\"");
+
+    for (unsigned of_flow = 0; of_flow < 2; of_flow++) {
+        rig_setup_applications();
+        rig.firewall = of_flow ? "accept:flow tcp:flow_start any any -> any any (flow:to_server; sid:1;)\n"
+                               : "accept:hook tcp:all any any -> any any (sid:1;)\n"
+                                 "accept:hook http1:<request_line any any -> any any "
+                                 "(flowbits:isnotset,once; flowbits:set,once; sid:2;)\n"
+                                 "accept:tx http1:request_headers any any -> any any (sid:3;)\n";
+        rig_open(rules);
+        rig_handshake();
+        rig_send(RIG_CLIENT, "GET / HTTP/1.1\r\nHost");
+        ck_assert_int_eq(rig.packet.verdict, VERDICT_ACCEPT);
+        rig_hand_over(rules);
+        rig_send(RIG_CLIENT, ": a\r\n\r\n");
+        ck_assert_msg(rig.packet.verdict == VERDICT_ACCEPT, "dropped after the hand-over, of_flow %u", of_flow);
+        ck_assert_int_eq(rig.packet.flow->accepted, of_flow);
+        rig_close_applications();
+    }
+}
+END_TEST
+
 /* A data connection keeps the id of the flow that announced it. */
 START_TEST(the_parent_of_a_flow_goes_on)
 {
@@ -262,6 +287,7 @@ int main(void)
     tcase_add_test(tcase, changed_memcaps_go_on);
     tcase_add_test(tcase, time_goes_on);
     tcase_add_test(tcase, a_truncated_direction_goes_on);
+    tcase_add_test(tcase, what_firewall_rules_accepted_goes_on);
     tcase_add_test(tcase, datasets_go_on);
     tcase_add_test(tcase, counters_go_on);
     return rig_run(tcase, "handover_state");
