@@ -399,6 +399,8 @@ extern const struct rule_hook_names app_hook_names; /* for the parser of rules *
 struct heap *app_heap(struct app_context *context);
 struct file_engine *app_files(struct app_context *context);
 const void *app_get_settings(const struct app_context *context); /* the settings; NULL if settings_size is 0 */
+/* Returns the settings of another protocol, whose code the parser uses. */
+const void *app_get_settings_of(const struct app_context *context, const struct app_proto *proto);
 const struct flow *app_context_flow(const struct app_context *context);
 uint64_t app_packet_time_ns(const struct app_context *context); /* time of the current packet */
 unsigned app_get_needs(const struct app_context *context); /* needs of the loaded rules, as passed to app_set_needs() */
@@ -476,6 +478,13 @@ void app_drop_ambiguous(struct app_context *context);
  * `optional`: if no protocol is detected, the current one continues. If the named protocol is disabled or does not
  * exist and the change is not optional, parsing stops like after app_stop_parsing(context, false), without an event. */
 void app_change_protocol(struct app_context *context, const char *name, bool optional);
+/* Passes bytes to the parser of the protocol that follows after app_change_protocol(), which reads them with
+ * app_expectation_tag(). Returns false for more than APP_TAG_MAX bytes, and without memory. */
+enum { APP_TAG_MAX = 32 << 10 };
+bool app_set_tag(struct app_context *context, const void *bytes, uint32_t length);
+/* Continues the flow, and its transactions that rules have not inspected, as a protocol that extends the current one:
+ * it has the same parser, state and transactions, and further buffers. Returns false if that protocol is disabled. */
+bool app_refine_protocol(struct app_context *context, const struct app_proto *proto);
 /* Stops parsing the flow, because the following bytes are encrypted. `whole`: rules do not inspect the following bytes
  * as raw bytes either. */
 void app_stop_parsing(struct app_context *context, bool whole);

@@ -75,6 +75,10 @@ enum keyword_flag {
      * have several values of the buffer; each selection in a rule may match a different one. */
     KEYWORD_NESTED = 1 << 11,
     KEYWORD_MULTI = 1 << 12,
+
+    /* KEYWORD_TRANSACTION: the condition may become true as long as the direction is not complete, so it is evaluated
+     * again whenever the transaction has changed. */
+    KEYWORD_GROWS = 1 << 13,
 };
 
 /* Input of conditions and actions. The packet's flow is packet->flow (NULL for none). */

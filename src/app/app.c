@@ -127,6 +127,11 @@ const void *app_get_settings(const struct app_context *context)
     return app_proto_settings(context->app, context->af->proto);
 }
 
+const void *app_get_settings_of(const struct app_context *context, const struct app_proto *proto)
+{
+    return app_proto_settings(context->app, proto);
+}
+
 const struct flow *app_context_flow(const struct app_context *context)
 {
     return context->af->flow;
@@ -159,6 +164,46 @@ void app_change_protocol(struct app_context *context, const char *name, bool opt
     af->change_wanted = true;
     af->change_optional = optional;
     af->change_to = (uint8_t)id;
+}
+
+bool app_set_tag(struct app_context *context, const void *bytes, uint32_t length)
+{
+    struct app_flow *af = context->af;
+    void *tag = length <= APP_TAG_MAX ? heap_alloc_uncleared(context->app->heap, length + 1) : NULL;
+
+    if (!tag)
+        return false;
+    memcpy(tag, bytes, length);
+    heap_release(context->app->heap, af->tag);
+    af->tag = tag;
+    af->tag_length = length;
+    return true;
+}
+
+bool app_refine_protocol(struct app_context *context, const struct app_proto *proto)
+{
+    struct app_flow *af = context->af;
+    unsigned id = app_index(proto) + 1;
+
+    if (!context->app->options.enabled[id - 1])
+        return false;
+    if (af->protocol == id)
+        return true;
+    if (af == af->main)
+        af->flow->application = (uint32_t)af->protocol << 24;
+    for (struct app_tx *tx = af->main->first; tx; tx = tx->next) {
+        if (tx->flow != af || tx->proto != af->proto || tx->detection[FLOW_TO_SERVER] || tx->detection[FLOW_TO_CLIENT])
+            continue;
+        tx->proto = proto;
+        tx->protocol = (uint8_t)id;
+    }
+    af->proto = proto;
+    af->protocol = (uint8_t)id;
+    app_set_flow_protocol(af, id);
+    app_set_direction_protocol(af, FLOW_TO_SERVER, id);
+    app_set_direction_protocol(af, FLOW_TO_CLIENT, id);
+    app_count(context->app, af, COUNT_FLOW);
+    return true;
 }
 
 void app_stop_parsing(struct app_context *context, bool whole)

@@ -8,8 +8,6 @@
 #include "app_priv.h"
 #include "sluice/transfer.h"
 
-enum { TAG_MAX = 4096 };
-
 void expected_flows_init(struct expected_flows *expected)
 {
     memset(expected, 0, sizeof(*expected));
@@ -83,7 +81,7 @@ bool app_shared_expect(struct app_shared *shared, const struct app_expectation *
     struct expected_flow *place;
     void *copy;
 
-    if (proto == 0 || tag_length > TAG_MAX)
+    if (proto == 0 || tag_length > APP_TAG_MAX)
         return false;
     copy = malloc(tag_length + 1);
     if (!copy)
@@ -176,7 +174,7 @@ static void transfer_entry(struct transfer *t, struct expected_flow *entry)
     transfer_u16(t, &entry->what.server_port);
     transfer_u64(t, &entry->until_ns);
     transfer_u32(t, &entry->tag_length);
-    transfer_require(t, entry->tag_length <= TAG_MAX);
+    transfer_require(t, entry->tag_length <= APP_TAG_MAX);
     entry->what.ip_version = version;
 }
 

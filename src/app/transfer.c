@@ -19,7 +19,7 @@
 #include "app_priv.h"
 #include "feed.h"
 
-enum { NAME_ROOM = 64, PENDING_MAX = 16 << 20, TAG_MAX = 4096 };
+enum { NAME_ROOM = 64, PENDING_MAX = 16 << 20 };
 enum { PART_FLAGS, PART_SIDE, PART_TAG, PART_FALLBACK, PART_STATE, PART_NEXT, PART_READING, PART_PARENT };
 
 /* --- Names of protocols --------------------------------------------------------------------------- */
@@ -140,7 +140,7 @@ static void transfer_flags(struct transfer *t, struct app_flow *af)
 static void transfer_tag(struct transfer *t, struct heap *heap, struct app_flow *af)
 {
     transfer_u32(t, &af->tag_length);
-    transfer_require(t, af->tag_length <= TAG_MAX);
+    transfer_require(t, af->tag_length <= APP_TAG_MAX);
     if (!t->error && t->reading)
         af->tag = heap_alloc_uncleared(heap, af->tag_length + 1);
     if (!t->error && af->tag)

@@ -181,6 +181,13 @@ static void complete_truncated(struct app_tx *tx)
 
 enum { MATCHES_MAX = 1024 * sizeof(uint64_t) }; /* bytes of app_tx.matches */
 
+/* Whether the transaction belongs to the current parser of the reading: its protocol is the current one, or one from
+ * which app_refine_protocol() led to it. */
+static bool has_same_parser(const struct app_tx *tx, const struct app_flow *af)
+{
+    return tx->flow == af && tx->proto->feed == af->proto->feed;
+}
+
 /* Whether the reading has the maximum number of transactions of its protocol. Transactions of the protocol before a
  * change are not counted; they may still be live because their event has not been written. */
 static bool is_full(const struct app_flow *af)
@@ -190,7 +197,7 @@ static bool is_full(const struct app_flow *af)
     if (af->tx_count < most)
         return false;
     for (const struct app_tx *tx = af->main->first; tx; tx = tx->next)
-        count += tx->flow == af && tx->proto == af->proto;
+        count += has_same_parser(tx, af);
     return count >= most;
 }
 
@@ -283,16 +290,11 @@ bool app_tx_record_match(struct app_tx *tx, enum flow_direction direction, uint3
     return true;
 }
 
-static bool belongs_to_context(const struct app_tx *tx, const struct app_context *context)
-{
-    return tx->flow == context->af && tx->proto == context->af->proto;
-}
-
 struct app_tx *app_tx_first(const struct app_context *context)
 {
     struct app_tx *tx = context->af->main->first;
 
-    while (tx && !belongs_to_context(tx, context))
+    while (tx && !has_same_parser(tx, context->af))
         tx = tx->next;
     return tx;
 }
@@ -303,14 +305,14 @@ struct app_tx *app_tx_last(const struct app_context *context)
 
     while (tx && tx->flow != context->af)
         tx = tx->previous;
-    return tx && belongs_to_context(tx, context) ? tx : NULL;
+    return tx && has_same_parser(tx, context->af) ? tx : NULL;
 }
 
 struct app_tx *app_tx_first_open(const struct app_context *context)
 {
     struct app_tx *tx = sorted_list(context->af, APP_TX_OPEN)->next;
 
-    while (tx && !belongs_to_context(tx, context))
+    while (tx && !has_same_parser(tx, context->af))
         tx = tx->link[APP_TX_OPEN].next;
     return tx;
 }
@@ -319,7 +321,7 @@ struct app_tx *app_tx_last_open(const struct app_context *context)
 {
     struct app_tx *tx = sorted_list(context->af, APP_TX_OPEN)->previous;
 
-    return tx && belongs_to_context(tx, context) ? tx : NULL;
+    return tx && has_same_parser(tx, context->af) ? tx : NULL;
 }
 
 uint32_t app_tx_open_count(const struct app_context *context)

@@ -162,8 +162,8 @@ static const struct suricata_key keys[] = {
     MISSING("logging.**", NULL, journal),
 
     /* Application protocols. */
-    MISSING("app-layer.protocols.http2|doh2|mqtt|rdp|telnet|imap|msn|pop3|ldap|modbus|dnp3|enip|bittorrent-dht.**",
-            NULL, no_protocol),
+    MISSING("app-layer.protocols.doh2|mqtt|rdp|telnet|imap|msn|pop3|ldap|modbus|dnp3|enip|bittorrent-dht.**", NULL,
+            no_protocol),
     CONVERTED("app-layer.protocols.*.detection-ports.*", "app-layer.protocols.*.detection-ports.*", CONVERT_PORTS,
               NULL),
     CONVERTED("app-layer.protocols.*.tcp.detection-ports.*", "app-layer.protocols.*.tcp.detection-ports.*",

@@ -194,9 +194,9 @@ static enum outcome match_conditions(struct transaction_scan *scan, const struct
         }
         if (match_condition(scan, c, direction))
             continue;
-        if (c->keyword->scope.applications || complete)
+        if ((c->keyword->scope.applications && !(c->keyword->flags & KEYWORD_GROWS)) || complete)
             return OUTCOME_NO;
-        all = OUTCOME_LATER; /* app-layer-event: the event may still be set later */
+        all = OUTCOME_LATER; /* the value may still arrive, or the event of app-layer-event may still be set */
     }
     return all;
 }

@@ -281,7 +281,7 @@ class Check(Files):
         self.assertEqual(len(re.findall(r"error:", err)), 3)
 
     def test_strict(self):
-        config = self.file("warn.yaml", "eve: {types: {http2: }}\n")
+        config = self.file("warn.yaml", "eve: {types: {frame: }}\n")
         self.assertEqual(sluice("check", "--config", config)[0], 0)
         self.assertEqual(sluice("check", "--strict", "--config", config)[0], 1)
 

@@ -606,3 +606,24 @@ def rfb(minor, *turns):
 
 def rfb_server_init(name, width=800, height=600):
     return struct.pack('!HHBBBBHHHBBB3xI', width, height, 32, 24, 0, 1, 255, 255, 255, 16, 8, 0, len(name)) + name
+
+
+HTTP2_MAGIC = b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
+
+
+def http2_frame(kind, payload=b'', stream=0, flags=0):
+    return len(payload).to_bytes(3, 'big') + struct.pack('>BBI', kind, flags, stream) + payload
+
+
+def http2_block(*fields, prefix=b''):
+    """A header block of literals in the form "name: value"; `prefix`: bytes before them."""
+    def literal(text):
+        assert len(text) < 127
+        return bytes([len(text)]) + text.encode()
+
+    return prefix + b''.join(b'\0' + literal(name) + literal(value)
+                             for name, value in (field.split(': ', 1) for field in fields))
+
+
+def http2_headers(stream, *fields, end=True, **options):
+    return http2_frame(1, http2_block(*fields, **options), stream, 4 | end)

@@ -591,7 +591,7 @@ START_TEST(first_requests_are_identified)
         { "!#GET /evil HTTP/1.1\r\n\r\n", 8000 },
         { "0123456789012345678901234567890123456789012345678901234567890123456789 /evil HTTP/1.1\r\n\r\n", 8000 },
         { "GET /evil HTTP 1.1\r\n\r\n", 8000 },
-        { "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 8000 },
+        { "PRI * HTTP/2.0\r\n\r\nGET /evil HTTP/1.1\r\n\r\n", 8000 },
     };
 
     for (size_t i = 0; i < 2 * sizeof(firsts) / sizeof(firsts[0]); i++) {

@@ -49,7 +49,7 @@ void http_request_alternatives(struct http_feed *f, unsigned kinds)
 {
     const struct http_state *state = f->state;
 
-    if (f->alternative || f->quiet || !(f->parser->tx || kinds == 1 << HTTP_ALTERNATIVE_SURPLUS))
+    if (f->alternative || f->quiet || f->event_map || !(f->parser->tx || kinds == 1 << HTTP_ALTERNATIVE_SURPLUS))
         return;
     if (kinds & ~ORDINARY_KINDS) {
         http_event(f, f->parser->tx, HTTP_EVENT_RESPONSE_AMBIGUOUS);

@@ -136,13 +136,19 @@ static void close_file(struct http_feed *f, struct http_message *message, enum f
     message->file = NULL;
 }
 
+/* Returns the body limit; 0: none. The limit is a setting of HTTP/1; HTTP/2 has none, as in Suricata. */
+static uint32_t body_limit(const struct http_feed *f)
+{
+    return f->event_map ? 0 : f->settings->body_limit[f->direction];
+}
+
 /* --- Kept bytes ---------------------------------------------------------------------------------- */
 
 /* Stores decoded bytes for rules. When the buffer exceeds its maximum length, only the last bytes are kept, half of
  * that length. */
 static void keep_bytes(struct http_feed *f, struct http_message *message, const uint8_t *bytes, uint32_t length)
 {
-    uint32_t most = f->settings->body_limit[f->direction] == 0 ? HTTP_WINDOW : HTTP_KEPT_MAX;
+    uint32_t most = body_limit(f) == 0 ? HTTP_WINDOW : HTTP_KEPT_MAX;
 
     buffer_append(app_heap(f->context), &message->body, bytes, length, UINT32_MAX);
     if (message->body.length > most) {
@@ -157,7 +163,7 @@ static void keep_bytes(struct http_feed *f, struct http_message *message, const 
  * stored. */
 static uint32_t length_within_limit(const struct http_feed *f, const struct http_message *message, uint32_t length)
 {
-    uint32_t limit = f->settings->body_limit[f->direction];
+    uint32_t limit = body_limit(f);
 
     if (limit == 0 || (message->file && message->file->store_requested))
         return length;

@@ -25,7 +25,7 @@ static bool get_cookie(const struct app_tx *tx, struct app_selector which, struc
 
 /* --- Keywords ---------------------------------------------------------------------------------------- */
 
-static const char *const applications[] = { "http", "http2", NULL };
+static const char *const applications[] = { "http", "http2", "doh2", NULL };
 
 extern const struct keyword keyword_content;
 

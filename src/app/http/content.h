@@ -21,6 +21,10 @@
 
 /* Sets uri, path, host and port from tx->uri_raw. */
 void http_parse_uri(struct http_feed *f, struct http_tx *tx);
+/* Sets host, uri_host and port from an authority of at most HTTP_FIELD_LIMIT bytes. `bad_port`: the event if only its
+ * port is invalid. */
+void http_set_authority(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length,
+                        enum http_event bad_port);
 /* Decode the query or the path of a URI in place and return the new length. */
 uint32_t http_decode_query(const struct http_personality *personality, uint8_t *bytes, uint32_t length);
 uint32_t http_decode_path(const struct http_personality *personality, uint8_t *bytes, uint32_t length);

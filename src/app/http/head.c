@@ -495,7 +495,9 @@ static bool join_repeated(struct header_parser *r)
             const struct http_header *other = &message->headers[next];
             uint32_t skipped = other->name_length + 2u;
 
-            buffer_append(heap, &message->extra, ", ", 2, HTTP_EXTRA_LIMIT);
+            /* HTTP/2 clients may send each cookie in a header of its own (RFC 9113, section 8.2.3). */
+            buffer_append(heap, &message->extra, r->f->event_map && header->known == HTTP_COOKIE ? "; " : ", ", 2,
+                          HTTP_EXTRA_LIMIT);
             buffer_append(heap, &message->extra, http_header_text(message, other) + skipped, other->length - skipped,
                           HTTP_EXTRA_LIMIT);
         }
@@ -607,6 +609,39 @@ bool http_finish_headers(struct http_feed *f, struct http_message *message)
         return false;
     f->parser->lines = 0;
     return !f->failed;
+}
+
+bool http_add_fields(struct http_feed *f, struct http_message *message, const struct http_field *fields, uint32_t count)
+{
+    struct header_parser r; /* as in http_finish_headers() */
+    bool succeeded;
+
+    r.f = f;
+    r.message = message;
+    r.tx = f->parser->tx;
+    r.is_request = f->direction == FLOW_TO_SERVER;
+    r.cr_ends = false;
+    r.flags = 0;
+    r.repeated = 0;
+    memset(r.bucket, 0xff, sizeof(r.bucket));
+    succeeded = reserve_headers(&r, count) && count <= message->header_room;
+    for (uint32_t i = 0; i < count && succeeded; i++) {
+        const uint8_t *name = message->head.bytes + fields[i].at;
+        uint16_t index = message->header_count;
+
+        message->headers[index] = (struct http_header){
+            .at = fields[i].at,
+            .length = fields[i].name_length + 2 + fields[i].value_length,
+            .name_length = (uint16_t)fields[i].name_length,
+            .next = HTTP_NONE,
+            .chain = HTTP_NONE,
+        };
+        message->header_count++;
+        index_header(&r, index, token_length(name, fields[i].name_length) == fields[i].name_length);
+    }
+    succeeded = succeeded && (r.repeated == 0 || join_repeated(&r));
+    http_reserve_concatenations(f, message);
+    return succeeded && !f->failed;
 }
 
 /* --- Consumption of lines ------------------------------------------------------------------------ */

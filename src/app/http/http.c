@@ -112,16 +112,25 @@ static enum app_probe_result probe_request(const struct app_probe *in)
                : APP_UNSURE;
 }
 
-/* If the supposed client sends a status line, it is the server: the start of the connection was not seen, and its
+/* Whether the bytes start with the text, or the text with them. */
+static bool begins_like(const struct app_probe *in, const char *text, uint32_t length)
+{
+    return memcmp(in->bytes, text, in->length < length ? in->length : length) == 0;
+}
+
+/* The connection preface of HTTP/2 looks like a request: an HTTP/1 server rejects it and closes the connection. If the
+ * supposed client sends a status line, it is the server: the start of the connection was not seen, and its
  * directions are swapped. */
 static enum app_probe_result probe(const struct app_probe *in)
 {
-    static const char version[] = "http/1.";
+    static const char version[] = "http/1.", http2[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
     uint32_t length = in->length < sizeof(version) - 1 ? in->length : (uint32_t)sizeof(version) - 1;
 
     for (uint32_t i = 0; i < length; i++) {
         if (http_lower(in->bytes[i]) == (uint8_t)version[i])
             continue;
+        if (in->direction == FLOW_TO_SERVER && in->bytes[0] == 'P' && begins_like(in, http2, sizeof(http2) - 1))
+            return in->length < sizeof(http2) - 1 ? APP_UNSURE : APP_NO;
         if (in->direction == FLOW_TO_SERVER)
             return probe_request(in);
         return in->length < PATTERN_MAX ? APP_UNSURE : APP_NO; /* a pattern may still match */

@@ -37,6 +37,12 @@ struct http_header {
                     Content-Length, of which only the first value is used */
 };
 
+/* A header in `head` as "name: value" CRLF: the form in which HTTP/2 stores decoded fields. `at` is the offset of its
+ * name. */
+struct http_field {
+    uint32_t at, name_length, value_length;
+};
+
 /* Buffers that are concatenations of headers. Memory is reserved when the headers are parsed; the text is written when
  * a rule first uses the buffer. */
 enum http_concatenation_kind {

@@ -25,8 +25,10 @@ int http_configure(const struct config *config, void *settings);
 
 static inline void http_event(struct http_feed *f, struct http_tx *tx, enum http_event event)
 {
-    if (!f->quiet)
+    if (!f->quiet && !f->event_map)
         app_event(f->context, tx ? &tx->base : NULL, event);
+    else if (f->event_map && f->event_map[event] > 0)
+        app_event(f->context, tx ? &tx->base : NULL, f->event_map[event] - 1u);
 }
 
 /* --- feed.c --------------------------------------------------------------------------------------- */
@@ -173,6 +175,9 @@ bool http_store_line(struct http_feed *f, struct http_message *message, const ui
 /* Parses the header lines received so far; the headers are then complete. Returns false if there are too many headers
  * or memory is exhausted. */
 bool http_finish_headers(struct http_feed *f, struct http_message *message);
+/* Adds headers that HTTP/2 has stored in `head`. Returns false if there are too many, or memory is exhausted. */
+bool http_add_fields(struct http_feed *f, struct http_message *message, const struct http_field *fields,
+                     uint32_t count);
 /* Returns the alternative readings that a response line requires: bits 1 << enum http_alternative_kind; 0 for none. */
 unsigned http_line_ambiguities(const uint8_t *line, uint32_t length);
 void http_message_init(struct http_message *message);

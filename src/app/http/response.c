@@ -10,6 +10,7 @@
 #include "http_priv.h"
 
 #include <string.h>
+#include "sluice/bytes.h"
 #include "sluice/hex.h"
 
 static const char uri_not_seen[] = "/libhtp::request_uri_not_seen"; /* as in Suricata */
@@ -370,6 +371,47 @@ static bool upgrade_was_requested(const struct http_feed *f, const struct http_t
            http_header_value(&tx->message[FLOW_TO_SERVER], HTTP_UPGRADE, &value, &length);
 }
 
+/* Appends a field to the request that HTTP/2 continues (app_set_tag()): lengths of name and value, name, value. */
+static bool append_field(struct http_feed *f, struct buffer *tag, const void *name, uint32_t name_length,
+                         const uint8_t *value, uint32_t value_length)
+{
+    struct heap *heap = app_heap(f->context);
+    uint8_t lengths[4];
+
+    store_be16(lengths, name_length);
+    store_be16(lengths + 2, value_length);
+    return name_length <= UINT16_MAX && value_length <= UINT16_MAX &&
+           buffer_append(heap, tag, lengths, sizeof(lengths), APP_TAG_MAX) == sizeof(lengths) &&
+           buffer_append(heap, tag, name, name_length, APP_TAG_MAX) == name_length &&
+           buffer_append(heap, tag, value, value_length, APP_TAG_MAX) == value_length;
+}
+
+/* Passes the request to the parser of HTTP/2, in which its response is that of stream 1. As in Suricata, its further
+ * headers are not passed: rules have inspected them with HTTP/1. A request that is too long for a tag is not passed;
+ * the response then has no request. */
+static void pass_request(struct http_feed *f, const struct http_tx *tx)
+{
+    static const char method[] = ":method", path[] = ":path", authority[] = ":authority", settings[] = "http2-settings";
+    const struct http_message *request = &tx->message[FLOW_TO_SERVER];
+    struct buffer tag = { 0 };
+    const uint8_t *host;
+    uint32_t length;
+    struct app_bytes value;
+    bool stored =
+        tx->method_text.is_set && tx->uri_raw.is_set &&
+        append_field(f, &tag, method, sizeof(method) - 1, http_text_bytes(request, &tx->method_text),
+                     tx->method_text.length) &&
+        append_field(f, &tag, path, sizeof(path) - 1, http_text_bytes(request, &tx->uri_raw), tx->uri_raw.length);
+
+    if (stored && http_header_value(request, HTTP_HOST, &host, &length))
+        stored = append_field(f, &tag, authority, sizeof(authority) - 1, host, length);
+    if (stored && http_get_named(&tx->base, settings, &value))
+        stored = append_field(f, &tag, settings, sizeof(settings) - 1, value.bytes, value.length);
+    if (stored)
+        app_set_tag(f->context, tag.bytes, tag.length);
+    buffer_clear(app_heap(f->context), &tag);
+}
+
 static enum http_step_result handle_upgrade(struct http_feed *f, struct http_tx *tx)
 {
     const uint8_t *value;
@@ -377,10 +419,12 @@ static enum http_step_result handle_upgrade(struct http_feed *f, struct http_tx 
     const char *proto = NULL;
 
     if (http_header_value(get_response(tx), HTTP_UPGRADE, &value, &length)) {
-        if (http_find_nocase(value, length, "h2c"))
+        if (http_find_nocase(value, length, "h2c")) {
             proto = "http2";
-        else if (http_find_nocase(value, length, "websocket"))
+            pass_request(f, tx);
+        } else if (http_find_nocase(value, length, "websocket")) {
             proto = "websocket";
+        }
     }
     return end_http(f, tx, proto);
 }

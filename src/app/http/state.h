@@ -161,6 +161,8 @@ struct http_feed {
     bool end;                     /* the direction ends after these bytes */
     bool failed;                  /* memory is exhausted or a limit is exceeded: parsing ends */
     bool quiet;                   /* suppress events and http_request_alternatives() */
+    /* HTTP/2: for each enum http_event, the event of that protocol plus 1, or 0 for none; NULL: HTTP/1 */
+    const uint8_t *event_map;
     /* Responses: */
     struct http_alternative *alternative; /* the alternative reading; NULL: the main reading */
     uint32_t response_from;   /* offset in `bytes` of the start of the current response, or HTTP_BEFORE_INPUT */

@@ -318,8 +318,8 @@ static bool is_normalised(const struct http_settings *settings, const uint8_t *u
     return true;
 }
 
-static void set_authority(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length,
-                          enum http_event bad_port)
+void http_set_authority(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length,
+                        enum http_event bad_port)
 {
     const uint8_t *at_sign = memchr(bytes, '@', length);
     uint8_t host[HTTP_FIELD_LIMIT];
@@ -426,7 +426,7 @@ void http_parse_uri(struct http_feed *f, struct http_tx *tx)
     if (!tx->uri_raw.is_set)
         return;
     if (tx->method == HTTP_METHOD_CONNECT && (length == 0 || raw[0] != '/')) {
-        set_authority(f, tx, raw, length, HTTP_EVENT_INVALID_AUTHORITY_PORT);
+        http_set_authority(f, tx, raw, length, HTTP_EVENT_INVALID_AUTHORITY_PORT);
         tx->uri = tx->path = tx->uri_raw;
         return;
     }
@@ -438,7 +438,7 @@ void http_parse_uri(struct http_feed *f, struct http_tx *tx)
     struct parts parts = split_uri(raw, length);
 
     if (parts.authority.is_set)
-        set_authority(f, tx, raw + parts.authority.at, parts.authority.length,
-                      HTTP_EVENT_INVALID_SERVER_PORT_IN_REQUEST);
+        http_set_authority(f, tx, raw + parts.authority.at, parts.authority.length,
+                           HTTP_EVENT_INVALID_SERVER_PORT_IN_REQUEST);
     normalise(f, tx, raw, &parts);
 }
