@@ -195,7 +195,8 @@ ARGUMENTS = {
     "completion": [([], "name an action: bash, zsh or fish"), (["tcsh"], "unknown action 'tcsh'"),
                    (["bash", "surplus"], UNEXPECTED)],
     "leave": [(["--after", "surplus"], UNEXPECTED)],
-    "suricata-compat": [([], "one of -V, --build-info, --dump-config and -T is needed"), (["-T", "surplus"], UNEXPECTED)],
+    "suricata-compat": [([], "one of -V, --build-info, --dump-config and -T is needed"),
+                        (["-T", "surplus"], UNEXPECTED)],
 }
 
 # Files that are arguments; (command, words before it).
@@ -231,7 +232,8 @@ SETTING_FILES = {
                          r":1:1: error: .*Base64"),
 }
 # Settings with a path that is not read by `sluice check`.
-OTHER_PATHS = {"default-rule-path", "data-dir", "detect.sgh-mpm-caching-path", "log-dir", "output.ship-socket",
+OTHER_PATHS = {"default-rule-path", "firewall.rule-path", "firewall-rule-path", "data-dir",
+               "detect.sgh-mpm-caching-path", "log-dir", "output.ship-socket",
                "security.landlock.directories.read", "security.landlock.directories.write"}
 
 # Wrong values of settings whose type allows any word; None: any text is allowed, or the value is checked at the start.
@@ -249,8 +251,10 @@ TEXTS = {
     "decoder.teredo.ports": "x", "decoder.vxlan.ports": "x", "decoder.geneve.ports": "x",
 }
 ANY_TEXT = re.compile(r"""datasets\.(save-directory|\*\.(load|state))|unix-command\.filename|(control|metrics)\.group|
-    pid-file|run-as\.(user|group)|nft\.blocklist\.(folder|classtypes)|nft\.offload\.flowtable|eve\.filename|
-    outputs\.\*\.(filename|prefix|(syslog|redis|kafka)\..*)|.*xff\.header|sensor-name|(file-store|tls-store)\.(dir|certs-log-dir)|
+    firewall[.-]rule-files|pid-file|run-as\.(user|group)|
+    nft\.blocklist\.(folder|classtypes)|nft\.offload\.flowtable|eve\.filename|
+    outputs\.\*\.(filename|prefix|(syslog|redis|kafka)\..*)|.*xff\.header|sensor-name|
+    (file-store|tls-store)\.(dir|certs-log-dir)|
     pcap-log\.(dir|filename)|.*swf-decompression\.type|.*extract-urls-schemes|app-layer\.protocols\.\*\..*ports\..p""",
                       re.X)
 
@@ -504,7 +508,7 @@ class BadInput(unittest.TestCase):
 
     def settings(self):
         return [row for row in json.loads(sluice("settings", "--json")[1])
-                if row["name"] not in ("security.lua.**", "eve.types.*")]  # accepted with any value
+                if row["name"] not in ("security.lua.**", "eve.types.*", "firewall.policies.**")]  # of any type
 
     def test_wrong_types(self):
         rows = [row for row in self.settings() if row["type"] != "section"]
@@ -515,7 +519,8 @@ class BadInput(unittest.TestCase):
 
     def test_sections(self):
         rows = [row for row in self.settings() if row["type"] == "section"]
-        self.rejected([(row, "nonsense") for row in rows], lambda row: [concrete(row["name"]), "needs settings below it"])
+        self.rejected([(row, "nonsense") for row in rows],
+                      lambda row: [concrete(row["name"]), "needs settings below it"])
 
     def test_unknown_settings(self):
         rows = [row for row in self.settings() if "*" not in row["name"]]
@@ -553,6 +558,11 @@ class BadInput(unittest.TestCase):
         wrong = [(row, TEXTS[row["name"]]) for row in rows if row["name"] in TEXTS]
         wrong += [(row, "nonsense") for row in rows if row["name"].startswith("host-os-policy.")]
         self.rejected(wrong, lambda row: [concrete(row["name"])])
+
+    def test_firewall_policies(self):
+        for value in ("nonsense", "[[packet.filter]]"):
+            self.assertRegex(self.check_all([("firewall.policies", value)])[1][0],
+                             "'firewall.policies' needs settings below it")
 
     def test_ports_of_protocols(self):
         values = [(f"app-layer.protocols.tls.{scope}detection-ports.{side}", "nonsense")

@@ -28,7 +28,7 @@ static bool store_text(struct parser *parser, const void *bytes, size_t length, 
     return false;
 }
 
-/* Reads an INTEGER of up to 32 bits; a leading zero octet is allowed, because some agents encode unsigned numbers. */
+/* Reads an INTEGER of up to 32 bits. A leading zero octet is allowed, because unsigned numbers of 32 bits have it. */
 static bool read_integer(struct cursor *cur, int32_t *out)
 {
     struct cursor body;
