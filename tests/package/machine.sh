@@ -62,7 +62,15 @@ wait_for "the start" sluice status
 sluice status
 sluice mode | grep -q alert-only || fail "the first mode is not alert-only"
 systemctl show -P MainPID sluice.service >pid
-grep -q . "/proc/$(cat pid)/attr/current" && echo "AppArmor: $(cat "/proc/$(cat pid)/attr/current")"
+engine() { awk '{ print $1 }' "/proc/$(cat pid)/task/$(cat pid)/children"; }
+confined() { # the supervisor and the engine have the AppArmor profile
+	local process
+	for process in "$(cat pid)" "$(engine)"; do
+		[ "$(cat "/proc/$process/attr/current")" = "sluice (enforce)" ] ||
+			fail "AppArmor: $(tr '\0' ' ' <"/proc/$process/cmdline"): $(cat "/proc/$process/attr/current")"
+	done
+}
+confined
 
 journalctl -u sluice.service -o cat | grep "without sending a reset" && fail "the sockets of reject cannot be used"
 
@@ -79,12 +87,37 @@ wait_for "the mode drop" sh -c 'sluice mode | grep -q "mode: drop"'
 request 'index.html?x=${jndi:ldap://x/y}' >/dev/null 2>&1 && fail "the bad request passed"
 request index.html | grep -q welcome || fail "a good request was dropped"
 
-step "events to syslog"
-printf 'outputs:\n  journal: {filetype: syslog, types: [alert], syslog: {socket: /dev/log}}\n' >>/etc/sluice/sluice.yaml
-sluice check || fail "sluice check refuses the further output"
+step "events to syslog and a Unix socket, packets and files to folders"
+cat >>/etc/sluice/sluice.yaml <<'YAML'
+outputs:
+  journal: {filetype: syslog, types: [alert], syslog: {socket: /dev/log}}
+  reader: {filetype: unix_stream, types: [alert], filename: /run/reader.socket}
+  fast: {format: fast, filename: fast.log}
+pcap-log: {enabled: yes, compression: zstd}
+file-store: {enabled: yes, force-filestore: yes}
+YAML
+python3 -c '
+import os, socket
+s = socket.socket(socket.AF_UNIX)
+s.bind("/run/reader.socket")
+os.chmod("/run/reader.socket", 0o666)
+s.listen()
+while True:
+    connection, _ = s.accept()
+    with open("reader.json", "ab", buffering=0) as file:
+        while data := connection.recv(1 << 16):
+            file.write(data)' &
+wait_for "the reader" test -S /run/reader.socket
+sluice check || fail "sluice check refuses the further outputs"
 sluice upgrade || fail "sluice upgrade"
+request index.html | grep -q welcome || fail "a good request was dropped"
 request 'index.html?x=${jndi:ldap://x/y}' >/dev/null 2>&1 && fail "the bad request passed"
 wait_for "the alert in the journal" sh -c "journalctl -o cat | grep -q 'signature_id.*9000001'"
+wait_for "the alert at the reader" grep -q '"signature_id":9000001' reader.json
+wait_for "the alert in fast.log" grep -q ':9000001:' /var/log/sluice/fast.log
+wait_for "the capture file" sh -c 'ls /var/log/sluice/log.pcap.*.zst'
+wait_for "the file of the response" sh -c 'grep -r welcome /var/log/sluice/filestore'
+confined
 systemctl is-active -q sluice-ship.service || fail "sluice-ship.service does not run"
 [ "$(stat -c %U "/proc/$(systemctl show -P MainPID sluice-ship.service)")" = sluice-ship ] || fail "user of sluice-ship"
 
@@ -99,10 +132,22 @@ scrape >metrics
 grep -q '^sluice_up 1' metrics || fail "sluice_up: $(grep sluice_up metrics)"
 grep -q '^sluice_alerts_total [1-9]' metrics || fail "sluice_alerts_total: $(grep sluice_alerts metrics)"
 
+step "update of the rules"
+type -P suricata-update >/dev/null || fail "suricata-update is not installed"
+mkdir rules
+echo 'drop http any any -> any any (msg:"updated"; http.uri; content:"updated"; sid:10;)' >rules/own.rules
+busybox httpd -p 127.0.0.1:8000 -h rules
+sed -i 's#^rule-files:#&\n  - /var/lib/sluice/rules/suricata.rules#' /etc/sluice/sluice.yaml
+sluice update add-source own http://127.0.0.1:8000/own.rules || fail "sluice update add-source"
+request updated.html >/dev/null || fail "the request is dropped before the update"
+systemctl start sluice-update.service || fail "$(journalctl --no-pager -n 30 -u sluice-update.service)"
+wait_for "the reload" sh -c 'sluice rules | grep -q "^1:10 "'
+request updated.html >/dev/null 2>&1 && fail "the updated rule does not drop"
+request index.html | grep -q welcome || fail "a good request was dropped"
+
 step "upgrade"
 ip netns exec cli ping -i 0.2 10.66.2.2 >pings &
 pings=$!
-engine() { awk '{ print $1 }' "/proc/$(cat pid)/task/$(cat pid)/children"; }
 before=$(engine)
 sleep 3
 "${apt[@]}" install ./next.deb
@@ -119,6 +164,8 @@ grep -q " 0% packet loss" pings || fail "the upgrade lost packets"
 [ "$(engine)" = "$next" ] || fail "the next engine was replaced after the upgrade"
 
 systemctl is-active -q sluice-ship.service sluice-metrics.service || fail "the upgrade stopped a service"
+confined
+journalctl -k -o cat | grep 'apparmor="DENIED".*profile="sluice"' && fail "the AppArmor profile lacks rules"
 
 step "remove"
 "${apt[@]}" remove sluice
