@@ -41,8 +41,8 @@ enum {
     NAME_SIZE = HEX_SIZE + sizeof(suffix),
     TEMPORARY_SIZE = 64,
     REJECTED_MAX = 8,
-    SECONDS_IN_USE =
-        3600, /* files used within this time are not removed: a starting process may be about to read them */
+    /* Files used within this time are not removed: a starting process may be about to read them. */
+    SECONDS_IN_USE = 3600,
 };
 
 struct rejected {
