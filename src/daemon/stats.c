@@ -255,7 +255,7 @@ void stats_free(struct stats *stats)
     free(stats);
 }
 
-/* Returns whether the reason has counters: those of firewall rules exist only if these are enabled. */
+/* Returns whether the reason has counters: those of firewall rules, the last ones, exist only if these are enabled. */
 static bool is_counted(const struct stats *stats, enum drop_reason reason)
 {
     return stats->firewall || !drop_reason_is_firewall(reason);
@@ -486,13 +486,9 @@ static void add_ips(struct stats *stats, const struct sums *sums)
     }
     add_counter(stats, "ips.reject_packets_sent", sums->inject.sent);
     add_counter(stats, "ips.reject_packets_failed", sums->inject.failed);
-    for (enum drop_reason i = DROP_REASON_NONE + 1; i < DROP_REASON_COUNT; i++) {
-        if (is_counted(stats, i))
-            add_counter(stats, stats->reason_names[i], sums->pipeline.drop_reason[i]);
-    }
-    for (enum drop_reason i = DROP_REASON_NONE + 1; i < DROP_REASON_COUNT; i++) {
-        if (is_counted(stats, i))
-            add_counter(stats, stats->reason_names[DROP_REASON_COUNT + i], sums->pipeline.would_drop_reason[i]);
+    for (enum drop_reason i = DROP_REASON_NONE + 1; i < DROP_REASON_COUNT && is_counted(stats, i); i++) {
+        add_counter(stats, stats->reason_names[i], sums->pipeline.drop_reason[i]);
+        add_counter(stats, stats->reason_names[DROP_REASON_COUNT + i], sums->pipeline.would_drop_reason[i]);
     }
     if (stats->exceptions)
         add_exceptions(stats, sums, true);
@@ -601,10 +597,8 @@ static void add_thread(struct stats *stats, const struct worker *worker)
         add_thread_counter(stats, &place, "firewall.rejected", s->pipeline.firewall_rejected);
     }
     add_thread_counter(stats, &place, "ips.would_drop", s->pipeline.would_drop);
-    for (enum drop_reason i = DROP_REASON_NONE + 1; i < DROP_REASON_COUNT; i++) {
-        if (is_counted(stats, i))
-            add_thread_counter(stats, &place, stats->reason_names[i], s->pipeline.drop_reason[i]);
-    }
+    for (enum drop_reason i = DROP_REASON_NONE + 1; i < DROP_REASON_COUNT && is_counted(stats, i); i++)
+        add_thread_counter(stats, &place, stats->reason_names[i], s->pipeline.drop_reason[i]);
     add_thread_counter(stats, &place, "detect.alert", s->policy.alerts);
     add_thread_counter(stats, &place, "detect.alert_queue_overflow", s->policy.alerts_overflow);
     add_thread_counter(stats, &place, "detect.alerts_suppressed", s->policy.alerts_suppressed);
