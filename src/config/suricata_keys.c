@@ -162,7 +162,7 @@ static const struct suricata_key keys[] = {
     MISSING("logging.**", NULL, journal),
 
     /* Application protocols. */
-    MISSING("app-layer.protocols.doh2|mqtt|rdp|telnet|imap|msn|pop3|ldap|modbus|dnp3|enip|bittorrent-dht.**", NULL,
+    MISSING("app-layer.protocols.doh2|rdp|telnet|imap|msn|pop3|ldap|modbus|dnp3|enip|bittorrent-dht.**", NULL,
             no_protocol),
     CONVERTED("app-layer.protocols.*.detection-ports.*", "app-layer.protocols.*.detection-ports.*", CONVERT_PORTS,
               NULL),

@@ -19,11 +19,11 @@ static const char *const default_event_types[] = { "alert",  "drop",     "anomal
                                                    "engine", "overload", "files",   "http",  "dns",    "tls",
                                                    "smtp",   "ftp",      "ssh",     "smb",   "dcerpc", "nfs",
                                                    "ike",    "krb5",     "dhcp",    "tftp",  "quic",   "snmp",
-                                                   "pgsql",  "sip",      "rfb",     "http2", NULL };
+                                                   "pgsql",  "sip",      "rfb",     "http2", "mqtt",   NULL };
 
 /* Event types of Suricata that Sluice does not support yet. */
 static const char *const later_event_types[] = {
-    "bittorrent-dht", "dnp3", "doh2", "enip", "frame", "imap", "ldap", "modbus", "mqtt", "pop3", "rdp", "telnet", NULL,
+    "bittorrent-dht", "dnp3", "doh2", "enip", "frame", "imap", "ldap", "modbus", "pop3", "rdp", "telnet", NULL,
 };
 
 const struct setting output_settings[] = {

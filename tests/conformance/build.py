@@ -314,6 +314,35 @@ def server_hello(*certificates):
     return b''.join(tls_record(22, tls_handshake(kind, body)) for kind, body in ((2, hello), (11, chain), (14, b'')))
 
 
+# --- MQTT
+
+def mqtt(first, *parts):
+    """A message: its first byte, and the parts after the fixed header."""
+    body, length = b''.join(parts), b''
+    rest = len(body)
+    while True:
+        length += bytes([rest % 128 | (128 if rest >= 128 else 0)])
+        rest //= 128
+        if not rest:
+            return bytes([first]) + length + body
+
+
+def mqtt_connect(client_id='client', user='user', password='secret', will=('will/topic', b'gone'), version=5, flags=0):
+    """A CONNECT message; in version 5 with the property receive_maximum."""
+    flags |= 2 | (4 if will else 0) | (0x80 if user else 0) | (0x40 if password else 0)
+    properties = vector(1, b'\x21\0\x14') if version == 5 else b''
+    will_properties = b'\0' if version == 5 else b''
+    return mqtt(0x10, vector(2, b'MQIsdp' if version == 3 else b'MQTT'), bytes([version, flags, 0, 60]), properties,
+                vector(2, client_id.encode()),
+                will_properties + vector(2, will[0].encode()) + vector(2, will[1]) if will else b'',
+                vector(2, user.encode()) if user else b'', vector(2, password.encode()) if password else b'')
+
+
+def mqtt_publish(topic, message, qos=0, number=1, flags=0, version=5):
+    return mqtt(0x30 | qos << 1 | flags, vector(2, topic.encode()), struct.pack('!H', number) if qos else b'',
+                b'\0' if version == 5 else b'', message)
+
+
 # --- QUIC
 
 QUIC_SALTS = {1: '38762cf7f55934b34d179ae6a4c80cadccbb7f0a', 0x6b3343cf: '0dede3def700a6db819381be6e269dcbf9bd2ed9',

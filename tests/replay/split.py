@@ -50,6 +50,7 @@ eve:
     dhcp: {extended: yes}
     mdns: yes
     llmnr: yes
+    mqtt: yes
     pgsql: yes
     websocket: yes
     sip: yes
@@ -78,7 +79,7 @@ PACKET_KEYWORDS = ('dsize', 'flags', 'tcp.flags', 'seq', 'tcp.seq', 'ack', 'tcp.
 PLACES = ('offset', 'depth', 'startswith', 'endswith', 'isdataat', 'byte_test', 'byte_jump', 'byte_extract',
           'byte_math', 'pcre', 'bsize')
 PROTOCOLS = ('http', 'http1', 'tls', 'dns', 'smtp', 'ftp', 'ftp-data', 'ssh', 'smb', 'dcerpc', 'nfs', 'ike', 'krb5',
-             'dhcp', 'ntp', 'mdns', 'llmnr', 'websocket', 'sip', 'snmp', 'pgsql', 'rfb')
+             'dhcp', 'ntp', 'mdns', 'llmnr', 'websocket', 'sip', 'snmp', 'pgsql', 'rfb', 'mqtt')
 
 
 def names_of_transactions(sluice):

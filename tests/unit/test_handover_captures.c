@@ -55,6 +55,8 @@ static const char own_rules[] =
     "alert smb any any -> any any (smb.share; bsize:>0; sid:1013;)\n"
     "alert dcerpc any any -> any any (dcerpc.stub_data; bsize:>0; sid:1014;)\n"
     "alert krb5 any any -> any any (krb5.cname; bsize:>0; sid:1015;)\n"
+    "alert mqtt any any -> any any (mqtt.publish.topic; bsize:>0; sid:1032;)\n"
+    "alert mqtt any any -> any any (mqtt.type:SUBACK; sid:1033;)\n"
     "alert pgsql any any -> any any (pgsql.query; bsize:>0; sid:1031;)\n"
     "alert tcp any any -> any any (flow:established,to_server; content:\"GET \"; sid:1101;)\n"
     "alert tcp any any -> any any (content:\"the\"; content:\"of\"; distance:0; sid:1102;)\n"
