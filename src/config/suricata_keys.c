@@ -162,8 +162,7 @@ static const struct suricata_key keys[] = {
     MISSING("logging.**", NULL, journal),
 
     /* Application protocols. */
-    MISSING("app-layer.protocols.doh2|rdp|telnet|imap|msn|pop3|ldap|modbus|dnp3|enip|bittorrent-dht.**", NULL,
-            no_protocol),
+    MISSING("app-layer.protocols.doh2|telnet|imap|msn|pop3.**", NULL, no_protocol),
     CONVERTED("app-layer.protocols.*.detection-ports.*", "app-layer.protocols.*.detection-ports.*", CONVERT_PORTS,
               NULL),
     CONVERTED("app-layer.protocols.*.tcp.detection-ports.*", "app-layer.protocols.*.tcp.detection-ports.*",
@@ -189,8 +188,9 @@ static const struct suricata_key keys[] = {
     IMPLIED("app-layer.protocols.http.libhtp.default-config.compression-bomb-count",
             "each body is limited by compression-bomb-limit"),
     MISSING("app-layer.protocols.*.stream-depth", "stream.depth", "stream.depth applies to all protocols"),
-    MISSING("app-layer.protocols.dns|http|krb5|ike|nfs|smtp|dhcp|ntp|tftp|ssh|tls|pgsql.max-tx", NULL,
-            "the number of open transactions is bounded by Sluice"),
+    MISSING("app-layer.protocols.dns|http|krb5|ike|nfs|smtp|dhcp|ntp|tftp|ssh|tls|pgsql|ldap|modbus|rdp|bittorrent-dht|"
+            "enip|dnp3.max-tx",
+            NULL, "the number of open transactions is bounded by Sluice"),
     MISSING("app-layer.protocols.http.libhtp.default-config.max-tx", NULL,
             "the number of open transactions is bounded by Sluice"),
     IMPLIED("app-layer.protocols.http.libhtp.default-config.randomize-inspection-sizes|randomize-inspection-range",

@@ -15,15 +15,16 @@ static const char *const event_file_types[] = { [OUTPUT_FILE_REGULAR] = "regular
 static const char *const all_or_start[] = { "start", "all", NULL };
 static const char *const xff_modes[] = { "extra-data", "overwrite", NULL };
 static const char *const xff_deployments[] = { "reverse", "forward", NULL };
-static const char *const default_event_types[] = { "alert",  "drop",     "anomaly", "flow",  "stats",  "firewall",
-                                                   "engine", "overload", "files",   "http",  "dns",    "tls",
-                                                   "smtp",   "ftp",      "ssh",     "smb",   "dcerpc", "nfs",
-                                                   "ike",    "krb5",     "dhcp",    "tftp",  "quic",   "snmp",
-                                                   "pgsql",  "sip",      "rfb",     "http2", "mqtt",   NULL };
+static const char *const default_event_types[] = {
+    "alert",  "drop", "anomaly",        "flow", "stats", "firewall", "engine", "overload", "files", "http",
+    "dns",    "tls",  "smtp",           "ftp",  "ssh",   "smb",      "dcerpc", "nfs",      "ike",   "krb5",
+    "dhcp",   "tftp", "quic",           "snmp", "pgsql", "sip",      "rfb",    "http2",    "mqtt",  "ldap",
+    "modbus", "rdp",  "bittorrent-dht", "enip", "dnp3",  NULL
+};
 
 /* Event types of Suricata that Sluice does not support yet. */
 static const char *const later_event_types[] = {
-    "bittorrent-dht", "dnp3", "doh2", "enip", "frame", "imap", "ldap", "modbus", "pop3", "rdp", "telnet", NULL,
+    "doh2", "frame", "imap", "pop3", "telnet", NULL,
 };
 
 const struct setting output_settings[] = {

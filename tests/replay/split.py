@@ -50,6 +50,12 @@ eve:
     dhcp: {extended: yes}
     mdns: yes
     llmnr: yes
+    dnp3: yes
+    enip: yes
+    bittorrent-dht: yes
+    rdp: yes
+    modbus: yes
+    ldap: yes
     mqtt: yes
     pgsql: yes
     websocket: yes
@@ -79,7 +85,8 @@ PACKET_KEYWORDS = ('dsize', 'flags', 'tcp.flags', 'seq', 'tcp.seq', 'ack', 'tcp.
 PLACES = ('offset', 'depth', 'startswith', 'endswith', 'isdataat', 'byte_test', 'byte_jump', 'byte_extract',
           'byte_math', 'pcre', 'bsize')
 PROTOCOLS = ('http', 'http1', 'tls', 'dns', 'smtp', 'ftp', 'ftp-data', 'ssh', 'smb', 'dcerpc', 'nfs', 'ike', 'krb5',
-             'dhcp', 'ntp', 'mdns', 'llmnr', 'websocket', 'sip', 'snmp', 'pgsql', 'rfb', 'mqtt')
+             'dhcp', 'ntp', 'mdns', 'llmnr', 'websocket', 'sip', 'snmp', 'pgsql', 'rfb', 'mqtt', 'ldap', 'modbus',
+             'rdp', 'bittorrent-dht', 'enip', 'dnp3')
 
 
 def names_of_transactions(sluice):

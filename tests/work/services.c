@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Floods of other services: PostgreSQL. */
+/* Floods of other services: PostgreSQL, LDAP, Modbus. */
 #include "work.h"
 
 static void pgsql_message(struct wire *wire, char type, const void *bytes, size_t length)
@@ -58,6 +58,96 @@ static void pgsql_parameters(struct work *work, uint32_t units)
     wire_free(&wire);
 }
 
+/* --- LDAP ----------------------------------------------------------------------------------------- */
+
+static void ldap_message(struct wire *wire, uint8_t tag, const void *bytes, size_t length)
+{
+    wire_number(wire, 2, 0x3082);
+    wire_number(wire, 2, 3 + 4 + length);
+    wire_put(wire, "\x02\x01\x02", 3);
+    wire_number(wire, 1, tag);
+    wire_number(wire, 1, 0x82);
+    wire_number(wire, 2, length);
+    wire_put(wire, bytes, length);
+}
+
+static void ldap_requests(struct work *work, uint32_t units)
+{
+    struct wire wire = { 0 };
+
+    for (uint32_t i = 0; i < units; i++)
+        wire_put(&wire, "\x30\x05\x02\x01\x01\x4a\x00", 7);
+    work_send(work, FLOW_TO_SERVER, &wire);
+    wire_free(&wire);
+}
+
+/* Responses that have no request, among the most open requests. */
+static void ldap_orphans(struct work *work, uint32_t units)
+{
+    struct wire wire = { 0 };
+
+    ldap_requests(work, 250);
+    for (uint32_t i = 0; i < units; i++)
+        ldap_message(&wire, 0x65, "\x0a\x01\x00\x04\x00\x04\x00", 7);
+    work_send(work, FLOW_TO_CLIENT, &wire);
+    wire_free(&wire);
+}
+
+static void ldap_entries(struct work *work, uint32_t units)
+{
+    struct wire wire = { 0 };
+
+    wire_put(&wire, "\x30\x05\x02\x01\x02\x4a\x00", 7);
+    work_send(work, FLOW_TO_SERVER, &wire);
+    for (uint32_t i = 0; i < units; i++)
+        ldap_message(&wire, 0x64, "\x04\x00\x30\x00", 4);
+    work_send(work, FLOW_TO_CLIENT, &wire);
+    wire_free(&wire);
+}
+
+/* An entry with as many attributes as fit into its length. */
+static void ldap_attributes(struct work *work, uint32_t units)
+{
+    struct wire wire = { 0 }, entry = { 0 };
+
+    wire_put(&wire, "\x30\x05\x02\x01\x02\x4a\x00", 7);
+    work_send(work, FLOW_TO_SERVER, &wire);
+    for (uint32_t i = 0; i < units; i++) {
+        entry.length = 0;
+        wire_put(&entry, "\x04\x00\x30\x82", 4);
+        wire_number(&entry, 2, 10000 * 6);
+        for (unsigned k = 0; k < 10000; k++)
+            wire_put(&entry, "\x30\x04\x04\x00\x31\x00", 6);
+        ldap_message(&wire, 0x64, entry.bytes, entry.length);
+    }
+    work_send(work, FLOW_TO_CLIENT, &wire);
+    wire_free(&entry);
+    wire_free(&wire);
+}
+
+/* --- Modbus --------------------------------------------------------------------------------------- */
+
+static void modbus_requests(struct work *work, uint32_t units)
+{
+    struct wire wire = { 0 };
+
+    for (uint32_t i = 0; i < units; i++)
+        wire_put(&wire, "\0\1\0\0\0\2\1\x11", 8);
+    work_send(work, FLOW_TO_SERVER, &wire);
+    wire_free(&wire);
+}
+
+static void modbus_orphans(struct work *work, uint32_t units)
+{
+    struct wire wire = { 0 };
+
+    modbus_requests(work, 499);
+    for (uint32_t i = 0; i < units; i++)
+        wire_put(&wire, "\0\2\0\0\0\2\1\x11", 8);
+    work_send(work, FLOW_TO_CLIENT, &wire);
+    wire_free(&wire);
+}
+
 #define ROW(text, of, at, function, ...)                                                                               \
     {                                                                                                                  \
         .name = text, .proto = of, .port = at, .run = function, __VA_ARGS__                                            \
@@ -69,5 +159,16 @@ const struct flood service_floods[] = {
     ROW("PostgreSQL: a pipeline", "pgsql", 5432, pgsql_pipeline, .units = 1000, .memory_kib = 8192),
     ROW("PostgreSQL: rows", "pgsql", 5432, pgsql_rows, .units = 5000, .memory_kib = 1024),
     ROW("PostgreSQL: parameters and errors", "pgsql", 5432, pgsql_parameters, .units = 5000, .memory_kib = 1024),
+    ROW("LDAP: requests without a response", "ldap", 389, ldap_requests, .units = 2000, .memory_kib = 8192,
+        .event = "too_many_transactions"),
+    ROW("LDAP: responses without a request", "ldap", 389, ldap_orphans, .units = 1000, .memory_kib = 8192,
+        .steps_per_byte = 400, .event = "request_not_found"),
+    ROW("LDAP: search results", "ldap", 389, ldap_entries, .units = 2000, .memory_kib = 1024,
+        .event = "too_many_responses"),
+    ROW("LDAP: attributes", "ldap", 389, ldap_attributes, .units = 2, .memory_kib = 8192),
+    ROW("Modbus: requests without a response", "modbus", 502, modbus_requests, .units = 2000, .memory_kib = 16384,
+        .event = "flooded"),
+    ROW("Modbus: responses without a request", "modbus", 502, modbus_orphans, .units = 1000, .memory_kib = 16384,
+        .steps_per_byte = 1000, .event = "unsolicited_response"),
 };
 const size_t service_flood_count = sizeof(service_floods) / sizeof(service_floods[0]);

@@ -2,7 +2,7 @@
 """Services of a network other than the web, mail and files: databases, directories, remote desktops, peers."""
 import struct
 
-from build import client, client_hello, server, tcp
+from build import client, client_hello, der, der_number, sequence, server, tcp, udp
 
 
 def rule(options, protocol='pgsql'):
@@ -54,6 +54,72 @@ encrypted = tcp(5432, client(SSL_REQUEST), server(b'S'), client(client_hello('db
 refused = tcp(9999, client(SSL_REQUEST), server(b'N'), client(untyped(0x30000, b'user\0bob\0\0')),
               client(message(b'Q', b'SELECT 2\0')))
 
+# --- LDAP: a search with its results, a failed bind, changes, StartTLS, responses without a request
+
+def text(value, tag=4):
+    return der(tag, value)
+
+
+def enumerated(value):
+    return der(10, bytes([value]))
+
+
+def ldap(number, kind, *parts):
+    return sequence(der_number(number), der(kind, *parts))
+
+
+def result(number, kind, code, message=b''):
+    return ldap(number, kind, enumerated(code), text(b'dc=example'), text(message))
+
+
+def attribute(name, *values):
+    return sequence(text(name), der(0x31, *[text(value) for value in values]))
+
+
+SEARCH = ldap(1, 0x63, text(b'dc=example'), enumerated(2), enumerated(0), der_number(0), der_number(0),
+              der(1, b'\0'), text(b'objectClass', 0x87), sequence(text(b'cn'), text(b'userPassword')))
+ENTRY = ldap(1, 0x64, text(b'cn=alice,dc=example'), sequence(attribute(b'cn', b'alice'), attribute(b'userPassword')))
+START_TLS = ldap(5, 0x77, text(b'1.3.6.1.4.1.1466.20037', 0x80))
+directory = tcp(389, client(SEARCH), server(ENTRY), server(result(1, 0x65, 0)),
+                client(ldap(2, 0x60, der_number(3), text(b'cn=admin'), text(b'guess', 0x80))),
+                server(result(2, 0x61, 49, b'wrong password')),
+                client(ldap(3, 0x4a, b'cn=bob,dc=example')), server(result(3, 0x6b, 0)),
+                client(ldap(4, 0x66, text(b'cn=carol'), sequence(sequence(enumerated(0), attribute(b'mail', b'c@d'))))),
+                server(result(4, 0x67, 50)))
+directory_rules = [
+    (1, rule('ldap.request.operation:search_request;', 'ldap')),
+    (1, rule('ldap.request.operation:10;', 'ldap')),
+    (0, rule('ldap.request.operation:add_request;', 'ldap')),
+    (1, rule('ldap.request.dn; content:"cn=admin"; bsize:8;', 'ldap')),
+    (1, rule('ldap.request.dn; content:"cn=bob"; startswith; ldap.request.operation:del_request;', 'ldap')),
+    (0, rule('ldap.request.dn; content:"cn=alice";', 'ldap')),
+    (1, rule('ldap.request.attribute_type; content:"userPassword"; bsize:12;', 'ldap')),
+    (1, rule('ldap.request.attribute_type; content:"mail"; bsize:4;', 'ldap')),
+    (0, rule('ldap.request.attribute_type; content:"objectClass";', 'ldap')),
+    (1, rule('ldap.responses.attribute_type; content:"userPassword";', 'ldap')),
+    (0, rule('ldap.responses.attribute_type; content:"mail";', 'ldap')),
+    (1, rule('ldap.responses.dn; content:"cn=alice,dc=example"; bsize:19;', 'ldap')),
+    (0, rule('ldap.responses.dn; content:"cn=bob";', 'ldap')),
+    (1, rule('ldap.responses.message; content:"wrong password";', 'ldap')),
+    (0, rule('ldap.responses.message; content:"cn=";', 'ldap')),
+    (1, rule('ldap.responses.operation:search_result_entry;', 'ldap')),
+    (1, rule('ldap.responses.operation:search_result_done,-1;', 'ldap')),
+    (0, rule('ldap.responses.operation:search_result_done,0;', 'ldap')),
+    (1, rule('ldap.responses.result_code:invalid_credentials;', 'ldap')),
+    (1, rule('ldap.responses.result_code:50; ldap.responses.operation:modify_response;', 'ldap')),
+    (0, rule('ldap.responses.result_code:32;', 'ldap')),
+    (1, rule('ldap.responses.count:2;', 'ldap')),
+    (0, rule('ldap.responses.count:>2;', 'ldap')),
+    (0, rule('app-layer-event:ldap.invalid_data;', 'ldap')),
+    (0, rule('app-layer-event:ldap.request_not_found;', 'ldap')),
+    (1, rule('app-layer-protocol:ldap; content:"userPassword"; flow:to_server;', 'tcp')),
+]
+cldap = udp(389, client(SEARCH), server(ENTRY + result(1, 0x65, 0)))
+odd = tcp(389, client(SEARCH), server(result(9, 0x65, 0)), client(ldap(2, 0x63, text(b'x'))), client(b'\0\1\2\3'))
+many = tcp(389, client(SEARCH), server(ENTRY * 501), client(b''.join(ldap(i % 100 + 2, 0x4a, b'cn=x')
+                                                                      for i in range(256))))
+start_tls = tcp(389, client(START_TLS), server(result(5, 0x78, 0)), client(client_hello('ldap.example.org')))
+
 cases = {
     'pgsql': (queries, query_rules),
     'pgsql_in_pieces': (tcp(5432, *STARTUP, client(message(b'Q', b'SELECT 1\0')), cut=1), [
@@ -65,4 +131,15 @@ cases = {
                               (0, rule('pgsql.query; bsize:>0;'))]),
     'pgsql_refused_tls': (refused, [(1, rule('pgsql.query; content:"SELECT 2";')),
                                     (0, 'alert tls any any -> any any (tls.sni; bsize:>0;)')]),
+    'ldap': (directory, directory_rules),
+    'ldap_udp': (cldap, [(1, rule('app-layer-protocol:ldap; content:"userPassword"; flow:to_server;', 'udp')),
+                         (1, rule('ldap.responses.count:2;', 'ldap')), (0, rule('ldap.request.dn; bsize:0;', 'ldap'))]),
+    'ldap_odd': (odd, [(1, rule('app-layer-event:ldap.request_not_found;', 'ldap')),
+                       (2, rule('app-layer-event:ldap.invalid_data;', 'ldap')),
+                       (0, rule('app-layer-event:ldap.too_many_responses;', 'ldap'))]),
+    'ldap_many': (many, [(2, rule('app-layer-event:ldap.too_many_responses;', 'ldap')),
+                         (1, rule('app-layer-event:ldap.too_many_transactions;', 'ldap')),
+                         (0, rule('app-layer-event:ldap.invalid_data;', 'ldap'))]),
+    'ldap_tls': (start_tls, [(1, 'alert tls any any -> any any (tls.sni; content:"ldap.example.org";)'),
+                             (0, rule('app-layer-event:ldap.invalid_data;', 'ldap'))]),
 }
