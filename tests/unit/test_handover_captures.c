@@ -58,8 +58,10 @@ static const char own_rules[] =
     "alert mqtt any any -> any any (mqtt.publish.topic; bsize:>0; sid:1032;)\n"
     "alert mqtt any any -> any any (mqtt.type:SUBACK; sid:1033;)\n"
     "alert pgsql any any -> any any (pgsql.query; bsize:>0; sid:1031;)\n"
-    "alert ldap any any -> any any (ldap.request.operation:>=0; sid:1032;)\n"
+    "alert ldap any any -> any any (ldap.request.operation:<200; sid:1032;)\n"
     "alert modbus any any -> any any (modbus:function all; sid:1033;)\n"
+    "alert enip any any -> any any (enip.command:<999; sid:1034;)\n"
+    "alert dnp3 any any -> any any (dnp3.data; bsize:>0; sid:1035;)\n"
     "alert tcp any any -> any any (flow:established,to_server; content:\"GET \"; sid:1101;)\n"
     "alert tcp any any -> any any (content:\"the\"; content:\"of\"; distance:0; sid:1102;)\n"
     "alert tcp any any -> any any (pcre:\"/[0-9]{4}[a-z]/\"; sid:1103;)\n"
@@ -69,9 +71,10 @@ static const char own_rules[] =
 static void add_folder(struct rule_list *list, const char *folder, struct diag *diag)
 {
     static const char *const files[] = {
-        "app-layer-events", "dns-events",   "dcerpc-events",   "decoder-events", "files",         "ftp-events",
-        "http-events",      "ipsec-events", "kerberos-events", "nfs-events",     "pgsql-events",  "ldap-events",
-        "modbus-events",    "smb-events",   "smtp-events",     "ssh-events",     "stream-events", "tls-events"
+        "app-layer-events", "dns-events",    "dcerpc-events",   "decoder-events",    "files",        "ftp-events",
+        "http-events",      "ipsec-events",  "kerberos-events", "nfs-events",        "pgsql-events", "ldap-events",
+        "modbus-events",    "enip-events",   "dnp3-events",     "bittorrent-events", "smb-events",   "smtp-events",
+        "ssh-events",       "stream-events", "tls-events"
     };
     char path[4200];
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Floods of other services: PostgreSQL, LDAP, Modbus. */
+/* Floods of other services: PostgreSQL, LDAP, Modbus, EtherNet/IP, DNP3, RDP, BitTorrent DHT. */
 #include "work.h"
 
 static void pgsql_message(struct wire *wire, char type, const void *bytes, size_t length)
@@ -148,6 +148,93 @@ static void modbus_orphans(struct work *work, uint32_t units)
     wire_free(&wire);
 }
 
+/* --- EtherNet/IP ---------------------------------------------------------------------------------- */
+
+static void enip_header(struct wire *wire, uint8_t command, size_t length)
+{
+    wire_little(wire, 2, command);
+    wire_little(wire, 2, length);
+    wire_fill(wire, 0, 20);
+}
+
+static void enip_requests(struct work *work, uint32_t units)
+{
+    struct wire wire = { 0 };
+
+    for (uint32_t i = 0; i < units; i++)
+        enip_header(&wire, 4, 0);
+    work_send(work, FLOW_TO_SERVER, &wire);
+    wire_free(&wire);
+}
+
+/* Multiple service packets whose offsets all point to the same service, which has a long path. */
+static void enip_services(struct work *work, uint32_t units)
+{
+    enum { COUNT = 10000, PATH = 254 };
+    struct wire wire = { 0 };
+
+    for (uint32_t i = 0; i < units; i++) {
+        size_t data = 4 + 2 + 2 * COUNT + 2 + PATH;
+
+        enip_header(&wire, 0x6f, 16 + data);
+        wire_fill(&wire, 0, 6);
+        wire_little(&wire, 2, 2);
+        wire_little(&wire, 4, 0);
+        wire_little(&wire, 2, 0xb2);
+        wire_little(&wire, 2, data);
+        wire_put(&wire, "\x0a\x01\x20\x02", 4);
+        wire_little(&wire, 2, COUNT);
+        for (unsigned k = 0; k < COUNT; k++)
+            wire_little(&wire, 2, 2 + 2 * COUNT);
+        wire_put(&wire, "\x0e\x7f", 2);
+        for (unsigned k = 0; k < PATH; k += 2)
+            wire_put(&wire, "\x20\x01", 2);
+    }
+    work_send(work, FLOW_TO_SERVER, &wire);
+    wire_free(&wire);
+}
+
+/* --- DNP3 ----------------------------------------------------------------------------------------- */
+
+static void dnp3_garbage(struct work *work, uint32_t units)
+{
+    static const uint8_t link[] = { 0x05, 0x64, 0x05, 0xc9, 0x02, 0x00, 0x03, 0x00, 0xff, 0xff };
+    struct wire wire = { 0 };
+
+    for (uint32_t i = 0; i < units; i++)
+        wire_put(&wire, link, sizeof(link));
+    work_send(work, FLOW_TO_SERVER, &wire);
+    wire_free(&wire);
+}
+
+/* --- BitTorrent DHT ------------------------------------------------------------------------------- */
+
+static void dht_lists(struct work *work, uint32_t units)
+{
+    struct wire wire = { 0 };
+
+    for (uint32_t i = 0; i < units; i++) {
+        wire_text(&wire, "d1:ad2:id20:aaaaaaaaaaaaaaaaaaaa");
+        for (unsigned k = 0; k < 1000; k++)
+            wire_text(&wire, "1:xlllllleeeeee");
+        wire_text(&wire, "e1:q4:ping1:t2:aa1:y1:qe");
+        work_send(work, FLOW_TO_SERVER, &wire);
+    }
+    wire_free(&wire);
+}
+
+/* --- RDP ------------------------------------------------------------------------------------------ */
+
+static void rdp_packets(struct work *work, uint32_t units)
+{
+    struct wire wire = { 0 };
+
+    for (uint32_t i = 0; i < units; i++)
+        wire_put(&wire, "\3\0\0\x0b\6\xe0\0\0\0\0\0", 11);
+    work_send(work, FLOW_TO_SERVER, &wire);
+    wire_free(&wire);
+}
+
 #define ROW(text, of, at, function, ...)                                                                               \
     {                                                                                                                  \
         .name = text, .proto = of, .port = at, .run = function, __VA_ARGS__                                            \
@@ -170,5 +257,12 @@ const struct flood service_floods[] = {
         .event = "flooded"),
     ROW("Modbus: responses without a request", "modbus", 502, modbus_orphans, .units = 1000, .memory_kib = 16384,
         .steps_per_byte = 1000, .event = "unsolicited_response"),
+    ROW("EtherNet/IP: requests without a response", "enip", 44818, enip_requests, .units = 1500, .memory_kib = 16384,
+        .event = "too_many_transactions"),
+    ROW("EtherNet/IP: services at one place", "enip", 44818, enip_services, .units = 4, .memory_kib = 2048),
+    ROW("DNP3: headers with a wrong CRC", "dnp3", 20000, dnp3_garbage, .units = 1000, .memory_kib = 4096,
+        .event = "bad_link_crc"),
+    ROW("BitTorrent DHT: lists", "bittorrent-dht", 6881, dht_lists, .datagrams = true, .units = 4, .memory_kib = 1024),
+    ROW("RDP: requests", "rdp", 3389, rdp_packets, .units = 1000, .memory_kib = 8192),
 };
 const size_t service_flood_count = sizeof(service_floods) / sizeof(service_floods[0]);

@@ -2,7 +2,7 @@
 """Protocols of industrial control systems."""
 import struct
 
-from build import client, server, tcp
+from build import client, server, tcp, udp
 
 
 def modbus(function, data, number=1, unit=10, protocol=0):
@@ -47,9 +47,113 @@ mistake_rules = [(1, rule(f'app-layer-event:modbus.{event};')) for event in
                   'invalid_exception_code', 'value_mismatch', 'invalid_protocol_id')] + \
     [(0, rule('app-layer-event:modbus.flooded;'))]
 
+# --- EtherNet/IP: lists, a session, CIP services
+
+def enip(command, data=b'', status=0, session=7):
+    return struct.pack('<HHIIQI', command, len(data), session, status, 1, 0) + data
+
+
+def cip(data):
+    return struct.pack('<IHHHHHH', 0, 0, 2, 0, 0, 0xb2, len(data)) + data
+
+
+IDENTITY = struct.pack('<HHHBBHI', 1, 12, 58, 4, 3, 0x30, 0x524d8e) + b'\x051756-\3'
+IDENTITIES = struct.pack('<HHHH', 1, 12, 18 + len(IDENTITY), 1) + bytes(16) + IDENTITY
+SERVICES = struct.pack('<HHHHH', 1, 0x100, 20, 1, 0x120) + b'Communications\0\0'
+READ = b'\x0e\3\x20\1\x24\2\x30\7'
+LISTS = client(enip(0x63)), server(enip(0x63, IDENTITIES)), client(enip(4)), server(enip(4, SERVICES))
+controller = tcp(44818, *LISTS, client(enip(0x6f, cip(READ))), server(enip(0x6f, cip(b'\x8e\0\x08\1\0\1'))),
+                 client(enip(0x6f, cip(READ))), server(enip(0x6f, b'', 0x64)))
+controller_rules = [rule for name, value, other in (
+    ('enip.vendor_id', '1', '2'), ('enip.device_type', '12', '13'), ('enip.product_code', '58', '59'),
+    ('enip.revision', '0x403', '0x404'), ('enip.identity_status', '48', '49'), ('enip.serial', '0x524d8e', '1'),
+    ('enip.state', '3', '4'), ('enip.capabilities', '288', '289'), ('enip.cip_status', '8', '9'),
+    ('enip.cip_extendedstatus', '0x100', '1'), ('enip.status', 'invalid_session', 'no_resources'))
+    for rule in ((1, f'alert enip any any -> any any ({name}:{value}; flow:to_client;)'),
+                 (0, f'alert enip any any -> any any ({name}:{other};)'))] + [
+    (2, rule('enip.protocol_version:1;', 'enip')),
+    (0, rule('enip.protocol_version:2;', 'enip')),
+    (1, rule('enip.command:list_identity; flow:to_server;', 'enip')),
+    (1, rule('enip_command:99; flow:to_client;', 'enip')),
+    (0, rule('enip.command:register_session;', 'enip')),
+    (2, rule('enip.cip_class:1;', 'enip')),
+    (0, rule('enip.cip_class:2;', 'enip')),
+    (2, rule('enip.cip_instance:2;', 'enip')),
+    (0, rule('enip.cip_instance:1;', 'enip')),
+    (2, rule('enip.cip_attribute:7;', 'enip')),
+    (0, rule('enip.cip_attribute:1;', 'enip')),
+    (2, rule('cip_service:14,1,7; flow:to_server;', 'enip')),
+    (0, rule('cip_service:14,1,8;', 'enip')),
+    (1, rule('enip.product_name; content:"1756-"; bsize:5;', 'enip')),
+    (0, rule('enip.product_name; content:"Communications";', 'enip')),
+    (1, rule('enip.service_name; content:"Communications"; bsize:14;', 'enip')),
+    (0, rule('enip.service_name; content:"1756";', 'enip')),
+    (1, rule('app-layer-protocol:enip; enip.command:list_services; flow:to_server;', 'tcp')),
+    (0, rule('app-layer-event:enip.invalid_pdu;', 'enip')),
+]
+
+# --- DNP3: a select request, its response, frames with mistakes
+
+def crc(data):
+    value = 0
+    for byte in data:
+        value ^= byte
+        for _ in range(8):
+            value = value >> 1 ^ 0xa6bc if value & 1 else value >> 1
+    return struct.pack('<H', value ^ 0xffff)
+
+
+def frame(data, control=0xc4, transport=0xc0):
+    """A link frame with one transport segment."""
+    data = bytes([transport]) + data
+    head = struct.pack('<BBBBHH', 5, 0x64, 5 + len(data), control, 2, 3)
+    return head + crc(head) + b''.join(data[at:at + 16] + crc(data[at:at + 16]) for at in range(0, len(data), 16))
+
+
+SELECT = frame(b'\xc1\3\x0c\1\x28\1\0\7\0\3\1' + struct.pack('<IIB', 100, 100, 0))
+outstation = tcp(20000, client(SELECT), server(frame(b'\xc1\x81\x90\0\x01\2\0\0\1\x81\1', 0x44)))
+outstation_rules = [
+    (1, rule('dnp3.func:select;', 'dnp3')),
+    (1, rule('dnp3_func:129; flow:to_client;', 'dnp3')),
+    (0, rule('dnp3.func:operate;', 'dnp3')),
+    (1, rule('dnp3.obj:12,1;', 'dnp3')),
+    (1, rule('dnp3_obj:1,2; flow:to_client;', 'dnp3')),
+    (0, rule('dnp3.obj:12,2;', 'dnp3')),
+    (1, rule('dnp3.ind:device_restart;', 'dnp3')),
+    (1, rule('dnp3_ind:device_trouble,need_time;', 'dnp3')),
+    (0, rule('dnp3.ind:config_corrupt;', 'dnp3')),
+    (1, rule('dnp3.data; content:"|0c 01 28 01 00 07|"; flow:to_server;', 'dnp3')),
+    (1, rule('dnp3_data; content:"|c1 81|"; startswith; bsize:11;', 'dnp3')),
+    (0, rule('dnp3.data; content:"|05 64|";', 'dnp3')),
+    (0, rule('app-layer-event:dnp3.bad_link_crc;', 'dnp3')),
+    (0, rule('app-layer-event:dnp3.flooded;', 'dnp3')),
+]
+BROKEN = [SELECT[:8] + b'xx' + SELECT[10:], SELECT[:-1] + b'x', b'\5\x64\4' + SELECT[3:10], frame(b'\xc1\2\x6e\5\7\1a'),
+          frame(b'\xc1\1' + b'\x3c\2\6' * 80) * 1, frame(b'\xc1\2\1\1\1\0\0\xff\xff')]
+faults = tcp(20000, client(SELECT), *[client(data) for data in BROKEN])
+long_message = tcp(20000, client(SELECT), *[client(frame(bytes(240), transport=(0x40 if at == 0 else 0) | at & 63))
+                                            for at in range(70)])
+
 cases = {
     'modbus': (exchange, exchange_rules),
     'modbus_mistakes': (mistakes, mistake_rules),
     'modbus_flood': (tcp(502, client(modbus(17, b'') * 501)), [(1, rule('app-layer-event:modbus.flooded;')),
                                                                (0, rule('modbus: function 1;'))]),
+    'enip': (controller, controller_rules),
+    'enip_udp': (udp(44818, *LISTS), [
+        (1, rule('app-layer-protocol:enip; enip.command:list_services; flow:to_server;', 'udp')),
+        (0, rule('enip.cip_class:1;', 'enip'))]),
+    'enip_faults': (tcp(44818, *LISTS, client(enip(0x6f, cip(b'\x0e\x09'))), client(enip(4) * 1025)), [
+        (1, rule('app-layer-event:enip.invalid_pdu;', 'enip')),
+        (1, rule('app-layer-event:enip.too_many_transactions; flow:to_server; threshold:type limit, track by_flow, '
+                 'count 1, seconds 60;', 'enip')),
+        (0, rule('enip.command:cancel;', 'enip'))]),
+    'dnp3': (outstation, outstation_rules),
+    'dnp3_faults': (faults, [(1, rule(f'app-layer-event:dnp3.{event};', 'dnp3')) for event in
+                             ('bad_link_crc', 'bad_transport_crc', 'len_too_small', 'unknown_object',
+                              'too_many_points')] + [(0, rule('app-layer-event:dnp3.too_many_objects;', 'dnp3'))]),
+    'dnp3_flood': (tcp(20000, client(SELECT * 33)), [(1, rule('app-layer-event:dnp3.flooded;', 'dnp3')),
+                                                     (0, rule('app-layer-event:dnp3.unknown_object;', 'dnp3'))]),
+    'dnp3_long': (long_message, [(1, rule('app-layer-event:dnp3.too_long_reassembly;', 'dnp3')),
+                                 (0, rule('dnp3.func:0;', 'dnp3'))]),
 }

@@ -120,6 +120,20 @@ many = tcp(389, client(SEARCH), server(ENTRY * 501), client(b''.join(ldap(i % 10
                                                                       for i in range(256))))
 start_tls = tcp(389, client(START_TLS), server(result(5, 0x78, 0)), client(client_hello('ldap.example.org')))
 
+# --- RDP: a negotiation, after which TLS follows; BitTorrent DHT
+
+def tpkt(code, negotiation, line=b''):
+    content = line + negotiation
+    return struct.pack('!BBH', 3, 0, 11 + len(content)) + bytes([6 + len(content), code, 0, 0, 0, 0, 0]) + content
+
+
+remote = tcp(3389, client(tpkt(0xe0, b'\1\0\x08\0\3\0\0\0', b'Cookie: mstshash=eltons\r\n')),
+             server(tpkt(0xd0, b'\2\x1f\x08\0\2\0\0\0')), client(client_hello('desktop.example.org')))
+plain = tcp(3389, client(tpkt(0xe0, b'', b'Cookie: mstshash=eltons\r\n')), server(tpkt(0xd0, b'')))
+NODE = b'abcdefghij0123456789'
+PING = b'd1:ad2:id20:' + NODE + b'e1:q4:ping1:t2:aa1:y1:qe'
+peers = udp(6881, client(PING), server(b'd1:rd2:id20:' + NODE + b'e1:t2:aa1:y1:re'))
+
 cases = {
     'pgsql': (queries, query_rules),
     'pgsql_in_pieces': (tcp(5432, *STARTUP, client(message(b'Q', b'SELECT 1\0')), cut=1), [
@@ -142,4 +156,14 @@ cases = {
                          (0, rule('app-layer-event:ldap.invalid_data;', 'ldap'))]),
     'ldap_tls': (start_tls, [(1, 'alert tls any any -> any any (tls.sni; content:"ldap.example.org";)'),
                              (0, rule('app-layer-event:ldap.invalid_data;', 'ldap'))]),
+    'rdp': (plain, [(1, rule('content:"mstshash=eltons"; flow:to_server;', 'rdp')),
+                    (0, rule('content:"mstshash=other";', 'rdp'))]),
+    'rdp_tls': (remote, [(1, 'alert tls any any -> any any (tls.sni; content:"desktop.example.org";)'),
+                         (0, rule('content:"desktop.example.org";', 'rdp'))]),
+    'bittorrent_dht': (peers, [(1, rule('content:"ping"; flow:to_server;', 'bittorrent-dht')),
+                               (0, rule('content:"find_node";', 'bittorrent-dht')),
+                               (0, rule('app-layer-event:bittorrent-dht.malformed_packet;', 'bittorrent-dht'))]),
+    'bittorrent_dht_malformed': (udp(6881, client(PING), client(b'd1:ad2:id20:')), [
+        (1, rule('app-layer-event:bittorrent-dht.malformed_packet;', 'bittorrent-dht')),
+        (0, rule('content:"announce";', 'bittorrent-dht'))]),
 }

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Objects of DNP3 messages. An object header has a group, a variation, and a range or count of points, whose size the
+ * group and variation determine; so the objects after one of an unknown kind cannot be parsed. Points are formatted
+ * only when they are logged.
+ */
+#include "dnp3_priv.h"
+#include "sluice/bytes.h"
+
+#define END                                                                                                            \
+    {                                                                                                                  \
+        NULL, 0, false, false                                                                                          \
+    }
+#define U(name, bits)                                                                                                  \
+    {                                                                                                                  \
+        name, bits, false, false                                                                                       \
+    }
+#define S(name, bits)                                                                                                  \
+    {                                                                                                                  \
+        name, bits, true, false                                                                                        \
+    }
+#define F(bits)                                                                                                        \
+    {                                                                                                                  \
+        NULL, bits, false, true                                                                                        \
+    }
+
+#define INPUT_FLAGS                                                                                                    \
+    U("online", 1), U("restart", 1), U("comm_lost", 1), U("remote_forced", 1), U("local_forced", 1),                   \
+        U("chatter_filter", 1), U("reserved", 1), U("state", 1)
+#define DOUBLE_FLAGS                                                                                                   \
+    U("online", 1), U("restart", 1), U("comm_lost", 1), U("remote_forced", 1), U("local_forced", 1),                   \
+        U("chatter_filter", 1), U("state", 2)
+#define OUTPUT_FLAGS                                                                                                   \
+    U("online", 1), U("restart", 1), U("comm_lost", 1), U("remote_forced", 1), U("local_forced", 1),                   \
+        U("reserved0", 1), U("reserved1", 1), U("state", 1)
+#define COUNTER_FLAGS                                                                                                  \
+    U("online", 1), U("restart", 1), U("comm_lost", 1), U("remote_forced", 1), U("local_forced", 1), U("rollover", 1), \
+        U("discontinuity", 1), U("reserved0", 1)
+#define ANALOG_FLAGS                                                                                                   \
+    U("online", 1), U("restart", 1), U("comm_lost", 1), U("remote_forced", 1), U("local_forced", 1),                   \
+        U("over_range", 1), U("reference_err", 1), U("reserved0", 1)
+#define ANALOG_OUTPUT_FLAGS                                                                                            \
+    U("online", 1), U("restart", 1), U("comm_lost", 1), U("remote_forced", 1), U("local_forced", 1),                   \
+        U("reserved0", 1), U("reserved1", 1), U("reserved2", 1)
+#define TIME U("timestamp", 48)
+
+#define FIELDS(name, ...) static const struct dnp3_field name[] = { __VA_ARGS__, END }
+
+FIELDS(bit, U("state", 1));
+FIELDS(two_bits, U("state", 2));
+FIELDS(input, INPUT_FLAGS);
+FIELDS(input_time, INPUT_FLAGS, TIME);
+FIELDS(input_relative, INPUT_FLAGS, U("timestamp", 16));
+FIELDS(double_input, DOUBLE_FLAGS);
+FIELDS(double_time, DOUBLE_FLAGS, TIME);
+FIELDS(double_relative, DOUBLE_FLAGS, U("timestamp", 16));
+FIELDS(output, OUTPUT_FLAGS);
+FIELDS(output_time, OUTPUT_FLAGS, TIME);
+FIELDS(control_block, U("op_type", 4), U("qu", 1), U("cr", 1), U("tcc", 2), U("count", 8), U("ontime", 32),
+       U("offtime", 32), U("status_code", 7), U("reserved", 1));
+FIELDS(counter32, COUNTER_FLAGS, U("count", 32));
+FIELDS(counter16, COUNTER_FLAGS, U("count", 16));
+FIELDS(counter32_time, COUNTER_FLAGS, U("count", 32), TIME);
+FIELDS(counter16_time, COUNTER_FLAGS, U("count", 16), TIME);
+FIELDS(count32, U("count", 32));
+FIELDS(count16, U("count", 16));
+FIELDS(analog32, ANALOG_FLAGS, S("value", 32));
+FIELDS(analog16, ANALOG_FLAGS, S("value", 16));
+FIELDS(analog32_time, ANALOG_FLAGS, S("value", 32), TIME);
+FIELDS(analog16_time, ANALOG_FLAGS, S("value", 16), TIME);
+FIELDS(analog_float, ANALOG_FLAGS, F(32));
+FIELDS(analog_double, ANALOG_FLAGS, F(64));
+FIELDS(analog_float_time, ANALOG_FLAGS, F(32), TIME);
+FIELDS(analog_double_time, ANALOG_FLAGS, F(64), TIME);
+FIELDS(value32, S("value", 32));
+FIELDS(value16, S("value", 16));
+FIELDS(value_float, F(32));
+FIELDS(setpoint32, ANALOG_OUTPUT_FLAGS, S("value", 32));
+FIELDS(setpoint16, ANALOG_OUTPUT_FLAGS, S("value", 16));
+FIELDS(setpoint_float, ANALOG_OUTPUT_FLAGS, F(32));
+FIELDS(setpoint_double, ANALOG_OUTPUT_FLAGS, F(64));
+FIELDS(command32, S("value", 32), U("control_status", 8));
+FIELDS(command16, S("value", 16), U("control_status", 8));
+FIELDS(command_float, F(32), U("control_status", 8));
+FIELDS(command_double, F(64), U("control_status", 8));
+FIELDS(time_only, TIME);
+FIELDS(time_interval, TIME, U("interval", 32));
+FIELDS(delay_seconds, U("delay_secs", 16));
+FIELDS(delay_milliseconds, U("delay_ms", 16));
+
+static const struct dnp3_format formats[] = {
+    { 1, 1, bit },
+    { 1, 2, input },
+    { 2, 1, input },
+    { 2, 2, input_time },
+    { 2, 3, input_relative },
+    { 3, 1, two_bits },
+    { 3, 2, double_input },
+    { 4, 1, double_input },
+    { 4, 2, double_time },
+    { 4, 3, double_relative },
+    { 10, 1, bit },
+    { 10, 2, output },
+    { 11, 1, output },
+    { 11, 2, output_time },
+    { 12, 1, control_block },
+    { 12, 2, control_block },
+    { 12, 3, bit },
+    { 20, 1, counter32 },
+    { 20, 2, counter16 },
+    { 20, 5, count32 },
+    { 20, 6, count16 },
+    { 21, 1, counter32 },
+    { 21, 2, counter16 },
+    { 21, 5, counter32_time },
+    { 21, 6, counter16_time },
+    { 21, 9, count32 },
+    { 21, 10, count16 },
+    { 22, 1, counter32 },
+    { 22, 2, counter16 },
+    { 22, 5, counter32_time },
+    { 22, 6, counter16_time },
+    { 23, 1, counter32 },
+    { 23, 2, counter16 },
+    { 23, 5, counter32_time },
+    { 23, 6, counter16_time },
+    { 30, 1, analog32 },
+    { 30, 2, analog16 },
+    { 30, 3, value32 },
+    { 30, 4, value16 },
+    { 30, 5, analog_float },
+    { 30, 6, analog_double },
+    { 31, 1, analog32 },
+    { 31, 2, analog16 },
+    { 31, 3, analog32_time },
+    { 31, 4, analog16_time },
+    { 31, 5, value32 },
+    { 31, 6, value16 },
+    { 31, 7, analog_float },
+    { 31, 8, analog_double },
+    { 32, 1, analog32 },
+    { 32, 2, analog16 },
+    { 32, 3, analog32_time },
+    { 32, 4, analog16_time },
+    { 32, 5, analog_float },
+    { 32, 6, analog_double },
+    { 32, 7, analog_float_time },
+    { 32, 8, analog_double_time },
+    { 33, 1, analog32 },
+    { 33, 2, analog16 },
+    { 33, 3, analog32_time },
+    { 33, 4, analog16_time },
+    { 33, 5, analog_float },
+    { 33, 6, analog_double },
+    { 33, 7, analog_float_time },
+    { 33, 8, analog_double_time },
+    { 34, 1, value16 },
+    { 34, 2, value32 },
+    { 34, 3, value_float },
+    { 40, 1, setpoint32 },
+    { 40, 2, setpoint16 },
+    { 40, 3, setpoint_float },
+    { 40, 4, setpoint_double },
+    { 41, 1, command32 },
+    { 41, 2, command16 },
+    { 41, 3, command_float },
+    { 41, 4, command_double },
+    { 42, 1, analog32 },
+    { 42, 2, analog16 },
+    { 42, 3, analog32_time },
+    { 42, 4, analog16_time },
+    { 42, 5, analog_float },
+    { 42, 6, analog_double },
+    { 42, 7, analog_float_time },
+    { 42, 8, analog_double_time },
+    { 50, 1, time_only },
+    { 50, 2, time_interval },
+    { 50, 3, time_only },
+    { 51, 1, time_only },
+    { 51, 2, time_only },
+    { 52, 1, delay_seconds },
+    { 52, 2, delay_milliseconds },
+    { 80, 1, bit },
+};
+
+const struct dnp3_format *dnp3_find_format(uint8_t group, uint8_t variation)
+{
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+        if (formats[i].group == group && formats[i].variation == variation)
+            return &formats[i];
+    return NULL;
+}
+
+unsigned dnp3_format_bits(const struct dnp3_format *format)
+{
+    unsigned bits = 0;
+
+    for (const struct dnp3_field *field = format->fields; field->bits > 0; field++)
+        bits += field->bits;
+    return bits;
+}
+
+unsigned dnp3_prefix_size(uint8_t qualifier)
+{
+    static const uint8_t sizes[8] = { 0, 1, 2, 4, 1, 2, 4, 0 };
+
+    return sizes[qualifier >> 4 & 7];
+}
+
+/* Reads a little-endian number of 1, 2 or 4 bytes. */
+static bool read_number(struct cursor *cur, unsigned size, uint32_t *out)
+{
+    const uint8_t *bytes = cursor_read(cur, size);
+
+    if (!bytes)
+        return false;
+    *out = size == 1 ? bytes[0] : size == 2 ? load_le16(bytes) : load_le32(bytes);
+    return true;
+}
+
+/* Parses the range of an object header: start and stop, a count, or nothing (all points). */
+static bool parse_range(struct dnp3_object *object, struct cursor *cur)
+{
+    unsigned code = object->qualifier & 0x0f;
+    unsigned size = 1u << (code % 3);
+
+    if (code == 6)
+        return true;
+    if (code <= 2) {
+        if (!read_number(cur, size, &object->start) || !read_number(cur, size, &object->stop) ||
+            object->stop < object->start)
+            return false;
+        object->count = object->stop - object->start + (object->stop - object->start < UINT32_MAX);
+        return true;
+    }
+    if (code >= 7 && code <= 9)
+        return read_number(cur, 1u << (code - 7), &object->count);
+    return code == 11 && read_number(cur, 1, &object->count);
+}
+
+/* Skips the points of the object. Returns false if bytes are missing. */
+static bool skip_points(struct dnp3_object *object, unsigned bits, struct cursor *cur)
+{
+    unsigned prefix = dnp3_prefix_size(object->qualifier);
+    uint64_t size = bits < 8 ? ((uint64_t)object->count * bits + 7) / 8 : (uint64_t)object->count * (bits / 8);
+
+    if (bits < 8 && prefix > 0) /* each point is in a byte of its own */
+        size = object->count;
+    size += (uint64_t)object->count * prefix;
+    if (size > cursor_remaining(cur))
+        return false;
+    object->points = object->count;
+    return cursor_skip(cur, (size_t)size);
+}
+
+static bool has_points(uint8_t function)
+{
+    return dnp3_is_response(function) || (function >= DNP3_WRITE && function <= DNP3_DIRECT_OPERATE_NR);
+}
+
+enum dnp3_event dnp3_parse_objects(struct heap *heap, struct dnp3_tx *tx, uint32_t header,
+                                   const struct dnp3_settings *settings, bool *failed)
+{
+    struct cursor cur = cursor_of(tx->data.bytes + header, tx->data.length - header);
+    uint64_t points = 0;
+
+    while (cursor_remaining(&cur) > 0) {
+        struct dnp3_object object = { 0 };
+        const struct dnp3_format *format;
+
+        if (tx->object_count >= settings->max_objects)
+            return DNP3_TOO_MANY_OBJECTS;
+        if (!cursor_u8(&cur, &object.group) || !cursor_u8(&cur, &object.variation) ||
+            !cursor_u8(&cur, &object.qualifier) || !parse_range(&object, &cur))
+            return DNP3_EVENTS;
+        object.at = (uint32_t)(cur.at - tx->data.bytes);
+        format = dnp3_find_format(object.group, object.variation);
+        points += object.count;
+        if (has_points(tx->function) && object.count > 0) {
+            if (points > settings->max_points)
+                return DNP3_TOO_MANY_POINTS;
+            if (!format)
+                return DNP3_UNKNOWN_OBJECT;
+            if (!skip_points(&object, dnp3_format_bits(format), &cur))
+                return DNP3_EVENTS;
+        }
+        if (buffer_append(heap, &tx->objects, &object, sizeof(object), UINT32_MAX) != sizeof(object)) {
+            *failed = true;
+            return DNP3_EVENTS;
+        }
+        tx->object_count++;
+    }
+    tx->complete = true;
+    return DNP3_EVENTS;
+}
