@@ -6,7 +6,7 @@
 
 enum { TOPICS_LOGGED_MAX = 1024, CODES_LOGGED_MAX = 1024, PROPERTIES_LOGGED_MAX = 256 };
 
-/* Writes a string, cut as Suricata does it. */
+/* Writes a string. The end of a longer one than string-log-limit is replaced by a note, as in Suricata. */
 static void log_text(struct fields *out, const char *key, struct cursor text, const struct mqtt_settings *settings)
 {
     size_t length = cursor_remaining(&text);

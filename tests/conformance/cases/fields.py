@@ -3,9 +3,9 @@
 import struct
 
 from build import (CLIENT, SERVER, certificate, client, client_hello, dcerpc_datagram, der, der_number, dns_message,
-                   dns_name, dns_record, icmp_packet, igmp, ipv4, kerberos_name, ntlmssp, quic_chlo, request,
-                   response, sequence, server, server_hello, smb2, smb2_file, smb2_pipe, tagged, tcp, tls_handshake,
-                   tls_record, udp, udp_packet, vector)
+                   dns_name, dns_record, icmp_packet, igmp, ipv4, kerberos_name, mqtt, mqtt_connect, mqtt_publish,
+                   ntlmssp, quic_chlo, request, response, sequence, server, server_hello, smb2, smb2_file, smb2_pipe,
+                   tagged, tcp, tls_handshake, tls_record, udp, udp_packet, vector)
 
 A, NS, CNAME, SOA, NULL, PTR, MX, TXT, AAAA, SRV, OPT, SSHFP, OTHER = 1, 2, 5, 6, 10, 12, 15, 16, 28, 33, 41, 44, 99
 LONG = '.'.join(['a' * 63] * 18)
@@ -97,6 +97,18 @@ def alerts(*rules):
 
 
 MATCH, NO_MATCH = 'udp any any -> any any (content:"|06|target";)', 'udp any any -> any any (content:"absent";)'
+# Messages of MQTT 5 with reason codes and properties; the longest one is skipped.
+CODE = b'\x10\0'
+mqtt_messages = tcp(
+    1883, client(mqtt_connect()), server(mqtt(0x20, b'\0\0', b'\x03\x22\0\x0a')),
+    client(mqtt(0x34, b'\0\1t\0\7', b'\2\1\1', b'text')), server(mqtt(0x50, b'\0\7' + CODE)),
+    client(mqtt(0x62, b'\0\7' + CODE)), server(mqtt(0x70, b'\0\7' + CODE)),
+    client(mqtt_publish('t', b'x', 1, 8)), server(mqtt(0x40, b'\0\x08' + CODE)),
+    client(mqtt(0x82, b'\0\1\0', b'\0\1t\1')), server(mqtt(0x90, b'\0\1\0', b'\1')),
+    client(mqtt(0xa2, b'\0\2\0', b'\0\1t')), server(mqtt(0xb0, b'\0\2\0', b'\x11')),
+    client(mqtt(0xc0)), server(mqtt(0xd0)), client(mqtt_publish('t', b'long' * 100)),
+    client(mqtt(0xe0, b'\0\6\x1f\0\3bye')))
+
 cases = {
     'dns': (answers(53), alerts((3, MATCH), (0, NO_MATCH))),
     'mdns': (answers(5353), alerts((3, MATCH), (0, NO_MATCH)), {}, ['--set', 'eve.types=[mdns, alert]'],
@@ -116,6 +128,9 @@ cases = {
                 alerts((1, 'smb any any -> any any (content:"NTLMSSP";)'), (0, NO_MATCH)), {},
                 ['--set', 'eve.types=[alert, anomaly]'],
                 ['1 event_type=anomaly anomaly.event=unusual_ntlmssp_order', '0 event_type=smb']),
+    'mqtt': (mqtt_messages, alerts((1, 'mqtt any any -> any any (mqtt.type:PUBREL;)'), (0, NO_MATCH)), {},
+             ['--set', 'app-layer.protocols.mqtt.max-msg-length=200'],
+             ['1 event_type=mqtt mqtt.publish.truncated=true', '1 event_type=mqtt mqtt.pubcomp.reason_code=16']),
     'smtp': (tcp(25, *mail), alerts((1, 'smtp any any -> any any (content:"hello";)'), (0, NO_MATCH))),
     'tls': (tcp(443, client(client_hello('example.org')), server(certificate_request), client(client_certificate)),
             alerts((1, 'tls any any -> any any (tls.sni; content:"example.org";)'), (0, NO_MATCH))),
