@@ -41,7 +41,7 @@ static const char unregister[] =
 static const char broken[] =
     "\x6f\x00\x13\x00\x07\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
     "\x00\x00\x00\x00\x00\x02\x00\x00\x00\x00\x00\xb2\x00\x03\x00\x0e\x09\x20";
-static const char failed[] =
+static const char failed_response[] =
     "\x6f\x00\x00\x00\x07\x00\x00\x00\x64\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00";
 
 static const struct {
@@ -173,7 +173,7 @@ START_TEST(sessions_and_events)
     CLIENT(connected_request);
     ck_assert_ptr_nonnull(strstr(app_rig_json(rig, 1), "\"service\":\"Set Attribute Single\""));
     CLIENT(broken);
-    SERVER(failed);
+    SERVER(failed_response);
     CLIENT(unregister);
     ck_assert(!app_rig_has_event(rig, 1, "invalid_pdu"));
     ck_assert(app_rig_has_event(rig, 2, "invalid_pdu"));
