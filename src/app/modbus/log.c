@@ -121,7 +121,7 @@ static void log_message(const struct modbus_message *message, bool is_request, s
     if (function == MODBUS_DIAGNOSTIC)
         log_code("diagnostic", NAME(subfunctions, message->subfunction), "Reserved", message->subfunction, message,
                  out);
-    else if (function == MODBUS_MEI)
+    else if (function == MODBUS_MEI && is_request) /* the schema has no such member of responses */
         log_code("mei", NAME(meis, message->mei), "Unknown", message->mei, message, out);
     else if (!message->access && message->data_length > 0)
         log_bytes(message, out);

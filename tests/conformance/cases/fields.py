@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Members of events that no capture of the suite shows; tests/output/fields.py searches their events, too."""
+import os
 import struct
 
 from build import (CLIENT, SERVER, certificate, client, client_hello, dcerpc_datagram, der, der_number, dns_message,
@@ -109,6 +110,26 @@ mqtt_messages = tcp(
     client(mqtt(0xc0)), server(mqtt(0xd0)), client(mqtt_publish('t', b'long' * 100)),
     client(mqtt(0xe0, b'\0\6\x1f\0\3bye')))
 
+# --- Sessions of the fuzz corpora, and LDAP messages that none of them has
+
+def corpus(name):
+    """The turns of a file in tests/fuzz/corpus: after the transport, pieces of a direction, a length and bytes."""
+    with open(os.path.join(os.path.dirname(__file__), '../../fuzz/corpus', name), 'rb') as f:
+        data = f.read()[1:]
+    turns = []
+    while len(data) >= 3:
+        length = int.from_bytes(data[1:3], 'big')
+        turns.append((server if data[0] & 1 else client)(data[3:3 + length]))
+        data = data[3 + length:]
+    return turns
+
+
+LDAP = ['add_compare_abandon', 'bind', 'delete', 'extended', 'modify', 'modify-dn', 'sasl_encrypted', 'search']
+EXTENDED = b'\x30\x0d\2\1\1\x77\x08\x80\3\x31.2\x81\1v'
+INTERMEDIATE = b'\x30\x0d\2\1\1\x79\x08\x80\3\x31.2\x81\1v'
+EXTENDED_RESPONSE = b'\x30\x14\2\1\1\x78\x0f\x0a\1\0\4\0\4\0\x8a\3\x31.2\x8b\1v'
+RENAME = b'\x30\x14\2\1\2\x6c\x0f\4\2a=\4\2b=\1\1\xff\x80\2c='
+
 cases = {
     'dns': (answers(53), alerts((3, MATCH), (0, NO_MATCH))),
     'mdns': (answers(5353), alerts((3, MATCH), (0, NO_MATCH)), {}, ['--set', 'eve.types=[mdns, alert]'],
@@ -155,6 +176,21 @@ cases = {
     'quic': (udp(443, client(quic_chlo([(b'SNI', b'www.example.org'), (b'UAID', b'Example/1.0')]))),
              alerts((1, 'quic any any -> any any (quic.ua; content:"Example";)'), (0, NO_MATCH)), {},
              ['--set', 'eve.types=[alert, quic]'], ['1 event_type=quic quic.ua=Example/1.0 quic.version=Q043']),
+    'bittorrent_dht': (udp(6881, client(b'd1:rd2:id20:' + b'i' * 20 + b'5:nodes26:' + b'n' * 20 + b'\x0a\0\0\1\0\x50' +
+                                        b'6:nodes638:' + b'm' * 20 + bytes(16) + b'\0\x51e1:t1:a1:y1:re')),
+                       alerts((1, 'bittorrent-dht any any -> any any (content:"nodes";)'), (0, NO_MATCH)), {},
+                       ['--set', 'eve.types=[alert, bittorrent-dht]'],
+                       ['1 event_type=bittorrent_dht bittorrent_dht.transaction_id=61']),
+    'enip': (tcp(44818, *corpus('app_enip/commands')),
+             alerts((1, 'enip any any -> any any (enip.capabilities:288;)'), (0, NO_MATCH)), {},
+             ['--set', 'eve.types=[alert, enip]'], ['1 event_type=enip enip.request.command=list_services']),
+    'ldap': (sum((tcp(389, *corpus(f'app_ldap/{name}'), client_port=41000 + at) for at, name in enumerate(LDAP)), []) +
+             tcp(389, client(EXTENDED), server(INTERMEDIATE + EXTENDED_RESPONSE), client(RENAME), client_port=42000),
+             alerts((1, 'ldap any any -> any any (ldap.request.operation:add_request;)'), (0, NO_MATCH)), {},
+             ['--set', 'eve.types=[alert, ldap]'], ['1 event_type=ldap ldap.request.operation=add_request']),
+    'modbus': (tcp(502, *corpus('app_modbus/functions')),
+               alerts((1, 'modbus any any -> any any (modbus:function 24;)'), (0, NO_MATCH)), {},
+               ['--set', 'eve.types=[alert, modbus]'], ['1 event_type=modbus modbus.request.function_code=RdFIFOQueue']),
     'http': (tcp(80, request('GET /a HTTP/1.1', X_Forwarded_For='203.0.113.7'), response(b'body')),
              alerts((1, 'http any any -> any any (http.uri; content:"/a";)'), (0, NO_MATCH)), {},
              ['--set', 'eve.xff.enabled=yes'], ['1 event_type=http sluice.xff=203.0.113.7']),
