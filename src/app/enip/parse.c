@@ -209,7 +209,7 @@ static void store_name(struct enip_pdu *out, const uint8_t *bytes, size_t length
     memcpy(out->name.bytes, bytes, length);
 }
 
-/* Of a list, the first item is parsed, as in Suricata. */
+/* Parses the first item of a list, as Suricata does. */
 static bool parse_list(struct enip_pdu *out, struct cursor cur, uint16_t expected)
 {
     uint16_t count, type;

@@ -110,7 +110,7 @@ mqtt_messages = tcp(
     client(mqtt(0xc0)), server(mqtt(0xd0)), client(mqtt_publish('t', b'long' * 100)),
     client(mqtt(0xe0, b'\0\6\x1f\0\3bye')))
 
-# --- Sessions of the fuzz corpora, and LDAP messages that none of them has
+# --- Sessions of the fuzz corpora, and messages that none of them has
 
 def corpus(name):
     """The turns of a file in tests/fuzz/corpus: after the transport, pieces of a direction, a length and bytes."""
@@ -125,6 +125,9 @@ def corpus(name):
 
 
 LDAP = ['add_compare_abandon', 'bind', 'delete', 'extended', 'modify', 'modify-dn', 'sasl_encrypted', 'search']
+STATUS = b'\x8a\0\x1e\0' + struct.pack('<HHH', 2, 6, 10) + b'\x8e\0\0\0\x83\0\x08\1\0\1'
+EXTENDED_STATUS = struct.pack('<HHIIQI', 0x6f, 16 + len(STATUS), 7, 0, 9, 0) + \
+    struct.pack('<IHHHHHH', 0, 0, 2, 0, 0, 0xb2, len(STATUS)) + STATUS
 EXTENDED = b'\x30\x0d\2\1\1\x77\x08\x80\3\x31.2\x81\1v'
 INTERMEDIATE = b'\x30\x0d\2\1\1\x79\x08\x80\3\x31.2\x81\1v'
 EXTENDED_RESPONSE = b'\x30\x14\2\1\1\x78\x0f\x0a\1\0\4\0\4\0\x8a\3\x31.2\x8b\1v'
@@ -181,7 +184,7 @@ cases = {
                        alerts((1, 'bittorrent-dht any any -> any any (content:"nodes";)'), (0, NO_MATCH)), {},
                        ['--set', 'eve.types=[alert, bittorrent-dht]'],
                        ['1 event_type=bittorrent_dht bittorrent_dht.transaction_id=61']),
-    'enip': (tcp(44818, *corpus('app_enip/commands')),
+    'enip': (tcp(44818, *corpus('app_enip/commands'), server(EXTENDED_STATUS)),
              alerts((1, 'enip any any -> any any (enip.capabilities:288;)'), (0, NO_MATCH)), {},
              ['--set', 'eve.types=[alert, enip]'], ['1 event_type=enip enip.request.command=list_services']),
     'ldap': (sum((tcp(389, *corpus(f'app_ldap/{name}'), client_port=41000 + at) for at, name in enumerate(LDAP)), []) +
