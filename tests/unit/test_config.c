@@ -316,7 +316,7 @@ static const struct {
 
 START_TEST(event_types_are_what_is_named)
 {
-    const struct setting *row = output_settings;
+    const struct setting *row = eve_settings;
     size_t count = 0, all = 0;
 
     parse_clean(event_types[_i].text);

@@ -33,7 +33,9 @@ static void transfer_stream(struct app_context *context, struct transfer *t, str
         t->error = -ENOMEM;
         return;
     }
-    transfer_require(t, stream->bytes.length == capacity && stream->end <= capacity && stream->parsed <= stream->end);
+    transfer_require(t, stream->bytes.length == capacity && stream->parsed <= stream->end);
+    /* The memory of a finished stream is freed. */
+    transfer_require(t, stream->end <= capacity || (stream->finished && capacity == 0));
     transfer_require(t, !stream->finished || capacity == 0 || stream->hellos > 0);
     if (t->error || capacity == 0)
         return;
