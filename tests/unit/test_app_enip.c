@@ -227,8 +227,8 @@ int main(void)
     SRunner *runner = srunner_create(suite);
 
     srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
+    int failures = srunner_ntests_failed(runner);
 
     srunner_free(runner);
-    return failed ? 1 : 0;
+    return failures ? 1 : 0;
 }
