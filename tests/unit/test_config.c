@@ -296,14 +296,13 @@ START_TEST(an_empty_list_is_set)
 }
 END_TEST
 
-enum { ALL_TYPES = 1000 };
 static const struct {
     const char *text;
     bool alert, drop, stats, metadata;
-    size_t count; /* ALL_TYPES: those of the default */
+    size_t count; /* SIZE_MAX: those of the default */
 } event_types[] = {
-    { "", true, true, true, true, ALL_TYPES },
-    { "eve: {pcap-file: yes}", true, true, true, true, ALL_TYPES },
+    { "", true, true, true, true, SIZE_MAX },
+    { "eve: {pcap-file: yes}", true, true, true, true, SIZE_MAX },
     { "eve: {types: {}}", false, false, false, true, 0 },
     { "eve: {types: }", false, false, false, true, 0 },
     { "eve: {types: no}", false, false, false, true, 0 },
@@ -331,7 +330,7 @@ START_TEST(event_types_are_what_is_named)
     while (row->choices[all])
         all++;
     ck_assert_uint_gt(all, 20);
-    ck_assert_uint_eq(count, event_types[_i].count == ALL_TYPES ? all : event_types[_i].count);
+    ck_assert_uint_eq(count, event_types[_i].count == SIZE_MAX ? all : event_types[_i].count);
 }
 END_TEST
 
