@@ -354,6 +354,39 @@ static const struct conversation app_talks[] = {
                  { RIG_CLIENT, 0, NEXT, "ple\3com\0\0\1\0\1", 12 },
                  { RIG_SERVER, 0, NEXT, "\0\x1d\x12\x34\x81\x80\0\1\0\0\0\0\0\0\7exam", 19 },
                  { RIG_SERVER, 0, NEXT, "ple\3com\0\0\1\0\1", 12 } } },
+    { .name = "http2",
+      .rules = "alert http any any -> any any (http.request_header; content:\"x-a: evil\"; http.uri; content:\"/one\"; "
+               "sid:1;)\n"
+               "alert http2 any any -> any any (http.response_header; content:\"x-b: answer\"; sid:2;)\n"
+               "alert http2 any any -> any any (file.data; content:\"virus\"; flow:to_client; sid:3;)\n"
+               "alert http2 any any -> any any (http.stat_code; content:\"200\"; sid:4;)\n"
+               "alert http2 any any -> any any (app-layer-event:http2.invalid_header; sid:90;)\n"
+               "alert http2 any any -> any any (app-layer-event:http2.invalid_client_magic; sid:91;)\n"
+               "alert http2 any any -> any any (app-layer-event:http2.invalid_frame_header; sid:92;)\n",
+      .steps = { { RIG_CLIENT, 0, NEXT, "PRI * HTTP", 10 },
+                 { RIG_CLIENT, 0, NEXT, "/2.0\015\012\015\012SM\015\012\015\012", 14 },
+                 { RIG_CLIENT, 0, NEXT, "\000\000\006\004\000\000", 6 },
+                 { RIG_CLIENT, 0, NEXT, "\000\000\000\000\003\000\000\000d", 9 },
+                 { RIG_CLIENT, 0, NEXT, "\000\000\017\001\000\000", 6 },
+                 { RIG_CLIENT, 0, NEXT, "\000\000\001\202\206@\005:path\004/o", 15 },
+                 { RIG_CLIENT, 0, NEXT, "ne@\000\000\011\011\004\000\000\000\001\003x-a\004evi", 20 },
+                 { RIG_CLIENT, 0, NEXT, "l\000\000\014\000\000\000\000\000\001", 10 },
+                 { RIG_CLIENT, 0, NEXT, "upload-", 7 },
+                 { RIG_CLIENT, 0, NEXT, "start", 5 },
+                 { RIG_CLIENT, 0, NEXT, "\000\000\004\000\001\000\000\000\001-e", 11 },
+                 { RIG_CLIENT, 0, NEXT, "nd", 2 },
+                 { RIG_SERVER, 0, NEXT, "\000\000\000\004\000", 5 },
+                 { RIG_SERVER, 0, NEXT, "\000\000\000\000", 4 },
+                 { RIG_SERVER, 0, NEXT, "\000\000\015\001\004\000\000\000\001\210@", 11 },
+                 { RIG_SERVER, 0, NEXT, "\003x-b\006answer\000\000\025\000", 15 },
+                 { RIG_SERVER, 0, NEXT, "\010\000\000\000\001\003some viru", 15 },
+                 { RIG_SERVER, 0, NEXT, "s padpad\000\000", 10 },
+                 { RIG_SERVER, 0, NEXT, "\000\000\000\007\000\001\000\000\000\001the end", 17 },
+                 { RIG_CLIENT, 0, NEXT, "\000\000\004\001\005", 5 },
+                 { RIG_CLIENT, 0, NEXT, "\000\000\000\003\202\206", 6 },
+                 { RIG_CLIENT, 0, NEXT, "\277\276", 2 },
+                 { RIG_SERVER, 0, NEXT, "\000\000\002\001\005\000\000\000\003\210", 10 },
+                 { RIG_SERVER, 0, NEXT, "\276", 1 } } },
     { .name = "ssh",
       .rules = "alert ssh any any -> any any (ssh.software; content:\"OpenSSH\"; sid:1;)\n"
                "alert ssh any any -> any any (ssh.proto; content:\"2.0\"; sid:2;)\n"

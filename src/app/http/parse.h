@@ -86,6 +86,9 @@ const uint8_t *http_find_nocase(const uint8_t *bytes, uint32_t length, const cha
 /* --- transfer.c ----------------------------------------------------------------------------------- */
 
 void http_transfer(struct app_context *context, void *state, struct transfer *t);
+/* Returns the buffer with the last bytes of the body; NULL if the body cannot be continued after a gap, or the buffer
+ * lacks its last bytes. */
+const struct buffer *http_find_kept_body(const struct http_tx *tx, enum flow_direction direction);
 
 /* --- request.c, response.c ------------------------------------------------------------------------ */
 

@@ -62,9 +62,7 @@ static void transfer_message(struct transfer *t, struct transferred_message *tra
     }
 }
 
-/* Returns the buffer with the last bytes of the body; NULL if the body cannot be continued after a gap, or the buffer
- * lacks its last bytes. */
-static const struct buffer *find_kept_body(const struct http_tx *tx, enum flow_direction direction)
+const struct buffer *http_find_kept_body(const struct http_tx *tx, enum flow_direction direction)
 {
     const struct http_message *message = &tx->message[direction];
     const struct file_list *files = &tx->base.files[direction];
@@ -93,7 +91,7 @@ static void write_message(struct transfer *t, const struct http_state *state, st
         .wire_length = message->wire_length,
         .body_length = message->body_length,
     };
-    const struct buffer *body = find_kept_body(tx, direction);
+    const struct buffer *body = http_find_kept_body(tx, direction);
 
     if (body && body->length <= message->body_length) {
         transferred.tail_length = body->length < BODY_TAIL_MAX ? body->length : BODY_TAIL_MAX;

@@ -148,6 +148,7 @@ const struct app_proto app_http2 = {
     .start = start_parser,
     .stop = stop_parser,
     .feed = http2_feed,
+    .transfer = http2_transfer,
     .tx_size = sizeof(struct http2_tx),
     .tx_free = http2_tx_free,
     .shed = http_tx_shed,

@@ -8,6 +8,7 @@
  *   hpack.c     header compression
  *   upgrade.c   the request of HTTP/1 before an upgrade
  *   message.c   header blocks and bodies as messages of src/app/http
+ *   transfer.c  state transfer to another process
  *   keywords.c  buffers and conditions for rules
  *   log.c       the object "http" of events
  *
@@ -195,8 +196,18 @@ void http2_decode_block(struct http2_feed *f, struct http2_tx *tx, enum flow_dir
                         const struct buffer *block);
 /* Evaluates the fields of a block, which are in the message and in tx->side[direction].fields from `from` on. */
 void http2_finish_block(struct http2_feed *f, struct http2_tx *tx, enum flow_direction direction, uint32_t from);
+/* Evaluates the fields from `from` to `end` as the headers of the message, or as those of an interim response. */
+void http2_finish_headers(struct http2_feed *f, struct http2_tx *tx, enum flow_direction direction, uint32_t from,
+                          uint32_t end);
+/* Restores the body of the message of f->direction, of which the last bytes were transferred. */
+void http2_restore_body(struct http2_feed *f, struct http2_tx *tx, uint64_t wire_length, uint64_t body_length,
+                        const uint8_t *tail, uint32_t tail_length);
 void http2_body_data(struct http2_feed *f, struct http2_tx *tx, const uint8_t *bytes, uint32_t length);
 void http2_body_end(struct http2_feed *f, struct http2_tx *tx, enum flow_direction direction, bool complete);
+
+/* --- transfer.c ----------------------------------------------------------------------------------- */
+
+void http2_transfer(struct app_context *context, void *state, struct transfer *t);
 
 /* --- keywords.c, log.c ---------------------------------------------------------------------------- */
 

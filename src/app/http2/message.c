@@ -61,12 +61,12 @@ static struct http_text value_of(const struct http_field *field)
 }
 
 /* Sets *out to the value of the first field of this name, if there is one. */
-static void find_value(const struct http2_tx *tx, enum flow_direction direction, uint32_t from, const char *name,
-                       struct http_text *out)
+static void find_value(const struct http2_tx *tx, enum flow_direction direction, uint32_t from, uint32_t end,
+                       const char *name, struct http_text *out)
 {
     const struct http2_side *side = &tx->side[direction];
 
-    for (uint32_t i = from; i < http2_field_count(side) && !out->is_set; i++) {
+    for (uint32_t i = from; i < end && !out->is_set; i++) {
         if (has_name(&tx->http.message[direction], http2_get_field(side, i), name))
             *out = value_of(http2_get_field(side, i));
     }
@@ -118,16 +118,17 @@ static void check_authority(struct http2_feed *f, struct http2_tx *tx)
         http2_event(f, tx, HTTP2_AUTHORITY_HOST_MISMATCH);
 }
 
-static void finish_request(struct http2_feed *f, struct http2_tx *tx, struct http_feed *http, uint32_t from)
+static void finish_request(struct http2_feed *f, struct http2_tx *tx, struct http_feed *http, uint32_t from,
+                           uint32_t end)
 {
     struct http_message *message = &tx->http.message[FLOW_TO_SERVER];
     const struct http_text no_text = { .is_set = false };
     const uint8_t *host = NULL;
     uint32_t length = 0;
 
-    find_value(tx, FLOW_TO_SERVER, from, ":method", &tx->http.method_text);
-    find_value(tx, FLOW_TO_SERVER, from, ":path", &tx->http.uri_raw);
-    find_value(tx, FLOW_TO_SERVER, from, ":authority", &tx->authority);
+    find_value(tx, FLOW_TO_SERVER, from, end, ":method", &tx->http.method_text);
+    find_value(tx, FLOW_TO_SERVER, from, end, ":path", &tx->http.uri_raw);
+    find_value(tx, FLOW_TO_SERVER, from, end, ":authority", &tx->authority);
     store_line(http, message,
                (const struct http_text *const[]){ &tx->http.method_text,
                                                   tx->http.uri_raw.is_set ? &tx->http.uri_raw : &no_text },
@@ -152,14 +153,14 @@ static void finish_request(struct http2_feed *f, struct http2_tx *tx, struct htt
 }
 
 /* Returns false for an interim response, which another one follows. */
-static bool finish_response(struct http2_tx *tx, struct http_feed *http, uint32_t from)
+static bool finish_response(struct http2_tx *tx, struct http_feed *http, uint32_t from, uint32_t end)
 {
     struct http_message *message = &tx->http.message[FLOW_TO_CLIENT];
     struct http_text status = { .is_set = false };
     const struct http_text no_text = { .is_set = false };
     const uint8_t *digits;
 
-    find_value(tx, FLOW_TO_CLIENT, from, ":status", &status);
+    find_value(tx, FLOW_TO_CLIENT, from, end, ":status", &status);
     digits = http_text_bytes(message, &status);
     if (status.length == 3 && digits[0] == '1' && memcmp(digits, "101", 3) != 0) {
         tx->http.seen_100 = true;
@@ -173,21 +174,19 @@ static bool finish_response(struct http2_tx *tx, struct http_feed *http, uint32_
     return true;
 }
 
-void http2_finish_block(struct http2_feed *f, struct http2_tx *tx, enum flow_direction direction, uint32_t from)
+void http2_finish_headers(struct http2_feed *f, struct http2_tx *tx, enum flow_direction direction, uint32_t from,
+                          uint32_t end)
 {
     struct http2_side *side = &tx->side[direction];
     struct http_message *message = &tx->http.message[direction];
-    uint32_t count = http2_field_count(side) - from;
+    uint32_t count = end - from;
     struct message_feed feed;
-    struct http_feed *http;
+    struct http_feed *http = init_feed(&feed, f, tx, direction);
+    const struct http_field *last = count > 0 ? http2_get_field(side, end - 1) : NULL;
 
-    app_tx_mark_changed(&tx->http.base, direction);
-    if (side->has_headers) /* trailers */
-        return;
-    http = init_feed(&feed, f, tx, direction);
     message->headers_at = count > 0 ? http2_get_field(side, from)->at : message->head.length;
-    message->headers_end = message->head.length;
-    if (direction == FLOW_TO_CLIENT && !finish_response(tx, http, from))
+    message->headers_end = last ? last->at + last->name_length + last->value_length + 4 : message->head.length;
+    if (direction == FLOW_TO_CLIENT && !finish_response(tx, http, from, end))
         return;
     if (count > 0 && !http_add_fields(http, message, http2_get_field(side, from), count)) {
         http2_event(f, tx, HTTP2_INVALID_HEADER);
@@ -195,13 +194,20 @@ void http2_finish_block(struct http2_feed *f, struct http2_tx *tx, enum flow_dir
         return;
     }
     if (direction == FLOW_TO_SERVER)
-        finish_request(f, tx, http, from);
+        finish_request(f, tx, http, from, end);
     side->has_headers = true;
     side->first_header = from;
-    side->end_of_headers = from + count;
+    side->end_of_headers = end;
     http_body_begin(http, &tx->http);
     f->failed |= http->failed;
     app_tx_advance(&tx->http.base, direction, HTTP_HEADERS);
+}
+
+void http2_finish_block(struct http2_feed *f, struct http2_tx *tx, enum flow_direction direction, uint32_t from)
+{
+    app_tx_mark_changed(&tx->http.base, direction);
+    if (!tx->side[direction].has_headers) /* otherwise trailers */
+        http2_finish_headers(f, tx, direction, from, http2_field_count(&tx->side[direction]));
 }
 
 /* Returns the event for a result that is no field; HTTP2_EVENTS: none. */
@@ -290,5 +296,21 @@ void http2_body_end(struct http2_feed *f, struct http2_tx *tx, enum flow_directi
     struct http_feed *http = init_feed(&feed, f, tx, direction);
 
     http_body_end(http, &tx->http, direction, complete);
+    f->failed |= http->failed;
+}
+
+void http2_restore_body(struct http2_feed *f, struct http2_tx *tx, uint64_t wire_length, uint64_t body_length,
+                        const uint8_t *tail, uint32_t tail_length)
+{
+    struct http_message *message = &tx->http.message[f->direction];
+    struct message_feed feed;
+    struct http_feed *http = init_feed(&feed, f, tx, f->direction);
+    bool has_tail = !message->decoder && !message->form && tail_length > 0;
+    uint64_t gap = has_tail ? body_length - tail_length : wire_length;
+
+    if (gap > 0)
+        http_body_gap(http, &tx->http, gap);
+    if (has_tail)
+        http_body_data(http, &tx->http, tail, tail_length);
     f->failed |= http->failed;
 }
