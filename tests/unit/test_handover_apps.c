@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Engine hand-over during conversations of application protocols other than HTTP/1 and TLS; see test_handover.c. */
+#include "handover_talk.h"
+
+static const struct conversation app_talks[] = {
+    { .name = "http beside smtp",
+      .rules = "alert http any any -> any any (http.uri; content:\"/evil\"; sid:1;)\n"
+               "alert smtp any any -> any any (app-layer-event:smtp.invalid_reply; sid:90;)\n",
+      .steps = { SERVER("220 mail ESMTP\r\n"), CLIENT("GET /ev"), CLIENT("il HTTP/1.1\r\nHost: a\r\n\r\n"),
+                 SERVER("500 what?\r\n"), CLIENT("GET /evil/again HTTP/1.1\r\n"), CLIENT("Host: a\r\n\r\n") } },
+    { .name = "passive, with a server whose bytes break the parser",
+      .passive = true,
+      .rules = "alert ssh any any -> any any (ssh.software; content:\"evil\"; sid:1;)\n",
+      .steps = { SERVER("SSH-nothing\r\n"), SERVER("more"), CLIENT("SSH-2.0-ev"), SERVER("more"), CLIENT("il\r\n"),
+                 SERVER("bye") } },
+    { .name = "dns over tcp",
+      .rules = "alert dns any any -> any any (dns.query; content:\"example\"; sid:1;)\n"
+               "alert dns any any -> any any (app-layer-event:dns.malformed_data; sid:90;)\n",
+      .yaml = "app-layer: { protocols: { dns: { tcp: { detection-ports: { dp: 80 } } } } }\n",
+      .steps = { { RIG_CLIENT, 0, NEXT, "\0\x1d\x12\x34\1\0\0\1\0\0\0\0\0\0\7example\3com\0\0\1\0\1", 31 },
+                 { RIG_CLIENT, 0, NEXT, "\0\x1d\x12\x35\1\0\0\1\0", 9 },
+                 { RIG_CLIENT, 0, NEXT, "\0\0\0\0\0\7exam", 10 },
+                 { RIG_CLIENT, 0, NEXT, "ple\3com\0\0\1\0\1", 12 },
+                 { RIG_SERVER, 0, NEXT, "\0\x1d\x12\x34\x81\x80\0\1\0\0\0\0\0\0\7exam", 19 },
+                 { RIG_SERVER, 0, NEXT, "ple\3com\0\0\1\0\1", 12 } } },
+    { .name = "http2",
+      .rules = "alert http any any -> any any (http.request_header; content:\"x-a: evil\"; http.uri; content:\"/one\"; "
+               "sid:1;)\n"
+               "alert http2 any any -> any any (http.response_header; content:\"x-b: answer\"; sid:2;)\n"
+               "alert http2 any any -> any any (file.data; content:\"virus\"; flow:to_client; sid:3;)\n"
+               "alert http2 any any -> any any (http.stat_code; content:\"200\"; sid:4;)\n"
+               "alert http2 any any -> any any (app-layer-event:http2.invalid_header; sid:90;)\n"
+               "alert http2 any any -> any any (app-layer-event:http2.invalid_client_magic; sid:91;)\n"
+               "alert http2 any any -> any any (app-layer-event:http2.invalid_frame_header; sid:92;)\n",
+      .steps = { { RIG_CLIENT, 0, NEXT, "PRI * HTTP", 10 },
+                 { RIG_CLIENT, 0, NEXT, "/2.0\015\012\015\012SM\015\012\015\012", 14 },
+                 { RIG_CLIENT, 0, NEXT, "\000\000\006\004\000\000", 6 },
+                 { RIG_CLIENT, 0, NEXT, "\000\000\000\000\003\000\000\000d", 9 },
+                 { RIG_CLIENT, 0, NEXT, "\000\000\017\001\000\000", 6 },
+                 { RIG_CLIENT, 0, NEXT, "\000\000\001\202\206@\005:path\004/o", 15 },
+                 { RIG_CLIENT, 0, NEXT, "ne@\000\000\011\011\004\000\000\000\001\003x-a\004evi", 20 },
+                 { RIG_CLIENT, 0, NEXT, "l\000\000\014\000\000\000\000\000\001", 10 },
+                 { RIG_CLIENT, 0, NEXT, "upload-", 7 },
+                 { RIG_CLIENT, 0, NEXT, "start", 5 },
+                 { RIG_CLIENT, 0, NEXT, "\000\000\004\000\001\000\000\000\001-e", 11 },
+                 { RIG_CLIENT, 0, NEXT, "nd", 2 },
+                 { RIG_SERVER, 0, NEXT, "\000\000\000\004\000", 5 },
+                 { RIG_SERVER, 0, NEXT, "\000\000\000\000", 4 },
+                 { RIG_SERVER, 0, NEXT, "\000\000\015\001\004\000\000\000\001\210@", 11 },
+                 { RIG_SERVER, 0, NEXT, "\003x-b\006answer\000\000\025\000", 15 },
+                 { RIG_SERVER, 0, NEXT, "\010\000\000\000\001\003some viru", 15 },
+                 { RIG_SERVER, 0, NEXT, "s padpad\000\000", 10 },
+                 { RIG_SERVER, 0, NEXT, "\000\000\000\007\000\001\000\000\000\001the end", 17 },
+                 { RIG_CLIENT, 0, NEXT, "\000\000\004\001\005", 5 },
+                 { RIG_CLIENT, 0, NEXT, "\000\000\000\003\202\206", 6 },
+                 { RIG_CLIENT, 0, NEXT, "\277\276", 2 },
+                 { RIG_SERVER, 0, NEXT, "\000\000\002\001\005\000\000\000\003\210", 10 },
+                 { RIG_SERVER, 0, NEXT, "\276", 1 } } },
+    { .name = "ssh",
+      .rules = "alert ssh any any -> any any (ssh.software; content:\"OpenSSH\"; sid:1;)\n"
+               "alert ssh any any -> any any (ssh.proto; content:\"2.0\"; sid:2;)\n"
+               "alert ssh any any -> any any (app-layer-event:ssh.invalid_record; sid:90;)\n"
+               "alert tcp any any -> any any (content:\"secret\"; sid:3;)\n",
+      .steps = { CLIENT("SSH-2.0-Open"),
+                 CLIENT("SSH_9.6 c\r\n"),
+                 SERVER("SSH-2.0-OpenSSH_8.0\r\n"),
+                 { RIG_CLIENT, 0, NEXT, "\0\0\0\x0c\4\x1e", 6 },
+                 { RIG_CLIENT, 0, NEXT, "0123456789", 10 },
+                 { RIG_SERVER, 0, NEXT,
+                   "\0\0\0\x0c\4\x1f"
+                   "0123",
+                   10 },
+                 SERVER("456789"),
+                 { RIG_CLIENT, 0, NEXT,
+                   "\0\0\0\x0c\x0a\x15"
+                   "0123456789",
+                   16 },
+                 { RIG_SERVER, 0, NEXT,
+                   "\0\0\0\x0c\x0a\x15"
+                   "0123456789",
+                   16 },
+                 CLIENT("secret"),
+                 SERVER("secret"),
+                 CLIENT("secret") } },
+    { .name = "rfb",
+      .rules = "alert rfb any any -> any any (rfb.sectype:2; sid:1;)\n"
+               "alert rfb any any -> any any (rfb.secresult:ok; sid:2;)\n"
+               "alert rfb any any -> any any (rfb.name; content:\"desk\"; sid:3;)\n"
+               "alert rfb any any -> any any (app-layer-event:rfb.confused_state; sid:90;)\n",
+      .steps = { SERVER("RFB 003."),
+                 SERVER("008\n"),
+                 CLIENT("RFB 003.008\n"),
+                 { RIG_SERVER, 0, NEXT, "\2\1\2", 3 },
+                 { RIG_CLIENT, 0, NEXT, "\2", 1 },
+                 SERVER("0123456789abcdef"),
+                 CLIENT("fedcba98"),
+                 CLIENT("76543210"),
+                 { RIG_SERVER, 0, NEXT, "\0\0\0\0", 4 },
+                 { RIG_CLIENT, 0, NEXT, "\1", 1 },
+                 { RIG_SERVER, 0, NEXT, "\3\x20\2\x58\x20\x18\0\1\0\xff", 10 },
+                 { RIG_SERVER, 0, NEXT, "\0\xff\0\xff\x10\x08\0\0\0\0\0\0\0\4desk", 18 } } },
+    { .name = "websocket",
+      .rules =
+          "alert websocket any any -> any any (websocket.payload; content:\"evil word\"; sid:1;)\n"
+          "alert websocket any any -> any any (websocket.payload; content:\"ping\"; websocket.opcode:ping; sid:2;)\n"
+          "alert websocket any any -> any any (websocket.payload; content:\"squeezed evil two\"; sid:3;)\n"
+          "alert websocket any any -> any any (app-layer-event:websocket.invalid_compressed_data; sid:90;)\n",
+      .steps = { CLIENT("GET / HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"),
+                 SERVER("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n"),
+                 { RIG_SERVER, 0, NEXT,
+                   "\x81\x0a"
+                   "an ev",
+                   7 },
+                 { RIG_SERVER, 0, NEXT, "il wo\x81\x02", 7 },
+                 { RIG_SERVER, 0, NEXT,
+                   "ab\x01\x05"
+                   "an ev",
+                   9 },
+                 { RIG_SERVER, 0, NEXT, "\x89\x04pi", 4 },
+                 { RIG_SERVER, 0, NEXT, "ng\x00", 3 },
+                 { RIG_SERVER, 0, NEXT, "\x03il ", 4 },
+                 { RIG_SERVER, 0, NEXT, "\x80\x04wo", 4 },
+                 { RIG_SERVER, 0, NEXT, "rd", 2 },
+                 { RIG_CLIENT, 0, NEXT,
+                   "\x81\x84\x12\x34\x56\x78"
+                   "ab",
+                   8 },
+                 { RIG_CLIENT, 0, NEXT, "cd", 2 },
+                 { RIG_SERVER, 0, NEXT,
+                   "\xc1\x13\x2a\x2e\x2c\x4d\x4d\xad\x4a\x4d\x51\x48\x2d\xcb\xcc\x51\xc8\xcf\x4b\x05\x00", 21 },
+                 { RIG_SERVER, 0, NEXT, "\xc1\x08\x2a\x46\x11\x28\x29\xcf\x07\x00", 10 } } },
+    { .name = "sip",
+      .rules = "alert sip any any -> any any (sip.method; content:\"INVITE\"; sip.to; content:\"bob\"; sid:1;)\n"
+               "alert sip any any -> any any (sip.method; content:\"INVITE\"; sdp.origin; content:\"alice\"; sid:2;)\n"
+               "alert sip any any -> any any (sip.stat_msg; content:\"OK\"; sid:3;)\n"
+               "alert sip any any -> any any (app-layer-event:sip.invalid_data; sid:90;)\n",
+      .steps = { CLIENT("INVITE sip:bob"),
+                 CLIENT("@b SIP/2.0\r\nTo: bob\r\nContent-Type: application/sdp\r\nl: 14\r\n\r"),
+                 CLIENT("\nv=0\r\no=a"), CLIENT("lice\r"), SERVER("SIP/2.0 200"),
+                 CLIENT("\nMESSAGE sip:b SIP/2.0\r\nl: 70000\r\n\r\nbody"), SERVER(" OK\r\n\r\n") } },
+    { .name = "ftp",
+      .rules = "alert ftp any any -> any any (ftp.command; content:\"RETR\"; sid:1;)\n"
+               "alert ftp any any -> any any (ftp.reply; content:\"in\"; sid:2;)\n"
+               "alert ftp any any -> any any (app-layer-event:ftp.file_before_port; sid:90;)\n",
+      .yaml = "app-layer: { protocols: { ftp: { detection-ports: { dp: 80 } } } }\n",
+      .steps = { SERVER("220 FTP serv"), SERVER("er\r\n"), CLIENT("USER tester\r\n"), SERVER("331 Password\r\n"),
+                 CLIENT("PASS secret\r\n"), SERVER("230-Welcome\r\n"), SERVER(" here\r\n230 in\r\n"),
+                 CLIENT("PASV\r\n"), SERVER("227 Entering (10,0,0,2,4,1)\r\n"), CLIENT("RETR fi"), CLIENT("le\r\n"),
+                 SERVER("150 Opening\r\n"), SERVER("226 in\r\n"), CLIENT("QUIT\r\n"), SERVER("221 Bye\r\n") } },
+    { .name = "smtp",
+      .rules = "alert smtp any any -> any any (smtp.mail_from; content:\"alice\"; sid:1;)\n"
+               "alert smtp any any -> any any (smtp.rcpt_to; content:\"bob\"; sid:2;)\n"
+               "alert smtp any any -> any any (smtp.helo; content:\"client\"; sid:3;)\n"
+               "alert smtp any any -> any any (smtp.mail_from; content:\"mallory\"; sid:4;)\n"
+               "alert smtp any any -> any any (app-layer-event:smtp.NO_SERVER_WELCOME_MESSAGE; sid:90;)\n"
+               "alert smtp any any -> any any (app-layer-event:smtp.INVALID_REPLY; sid:91;)\n"
+               "alert smtp any any -> any any (app-layer-event:smtp.MIME_LONG_HEADER_NAME; sid:92;)\n",
+      .yaml = "app-layer: { protocols: { smtp: { detection-ports: { dp: 80 } } } }\n",
+      .steps = { SERVER("220 mail SMTP\r\n"),
+                 CLIENT("EHLO client\r\n"),
+                 SERVER("250-mail\r\n"),
+                 SERVER("250 8BITMIME\r\n"),
+                 CLIENT("MAIL FROM:<alice@a>\r\n"),
+                 SERVER("250 ok\r\n"),
+                 CLIENT("RCPT TO:<bob@b>\r\n"),
+                 SERVER("250 ok\r\n"),
+                 CLIENT("DATA\r\n"),
+                 SERVER("354 go on\r\n"),
+                 CLIENT("Subject: s\r\n"),
+                 CLIENT("\r\nMAIL FROM:<alice@x>\r\nlong"),
+                 CLIENT("er\r\n.\r\n"),
+                 SERVER("250 ok\r\n"),
+                 CLIENT("MAIL FROM:<alice@c>\r\n"),
+                 SERVER("250 ok\r\n"),
+                 CLIENT("RCPT TO:<bob@d>\r\n"),
+                 SERVER("250 ok\r\n"),
+                 CLIENT("BDAT 23 LAST\r\n"), /* the server has no CHUNKING: it reads the chunk as commands */
+                 CLIENT("MAIL FROM:<mallory@m>\r\n") } },
+    { .name = "mail with files",
+      .rules = "alert smtp any any -> any any (email.subject; content:\"first second\"; sid:1;)\n"
+               "alert smtp any any -> any any (file.data; content:\"evil word\"; sid:2;)\n"
+               "alert smtp any any -> any any (file.data; content:\"plain=text\"; sid:3;)\n"
+               "alert smtp any any -> any any (file.name; content:\"two.txt\"; sid:4;)\n"
+               "alert smtp any any -> any any (file.data; content:\"begin\"; content:\"the end\"; distance:0; sid:5;)\n"
+               "alert smtp any any -> any any (email.url; content:\"example.com/path\"; sid:6;)\n"
+               "alert smtp any any -> any any (email.body_md5; content:\"a\"; sid:7;)\n"
+               "alert smtp any any -> any any (app-layer-event:smtp.MIME_INVALID_BASE64; sid:90;)\n"
+               "alert smtp any any -> any any (app-layer-event:smtp.MIME_LONG_HEADER_NAME; sid:92;)\n",
+      .yaml = "app-layer: { protocols: { smtp: { detection-ports: { dp: 80 }, mime: { body-md5: yes } } } }\n",
+      .steps = { SERVER("220 mail SMTP\r\n"),
+                 CLIENT("EHLO client\r\n"),
+                 SERVER("250 mail\r\n"),
+                 CLIENT("MAIL FROM:<alice@a>\r\nRCPT TO:<bob@b>\r\nDATA\r\n"),
+                 SERVER("250 ok\r\n250 ok\r\n354 go on\r\n"),
+                 CLIENT("Subject: first\r\n"),
+                 CLIENT(" second\r\nContent-Type: multipart/mixed; boundary=\"xx"),
+                 CLIENT("yy\"\r\n\r\nprologue\r\n--xxyy\r\nContent-Type: text/plain; name=one.txt\r\n"),
+                 CLIENT("Content-Transfer-Encoding: base64\r\n\r\nZXZpb"),
+                 CLIENT("C\r\nB3b3Jk"),
+                 CLIENT("IQ==\r\n--xxyy\r\nContent-Disposition: attachment; filename=two.txt\r\n"),
+                 CLIENT("Content-Transfer-Encoding: quoted-printable\r\n\r\nbegin pl="),
+                 CLIENT("\r\nain="),
+                 CLIENT("3Dtext http://www.exam"),
+                 CLIENT("ple.com/path \r\n..the"),
+                 CLIENT(" end\r\n"),
+                 CLIENT("--xxyy"),
+                 CLIENT("--\r\n."),
+                 CLIENT("\r\n"),
+                 SERVER("250 ok\r\n"),
+                 CLIENT("QUIT\r\n"),
+                 SERVER("221 bye\r\n") } },
+};
+
+START_TEST(conversations_go_on)
+{
+    talk_check_all_cuts(&app_talks[_i]);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tcase = tcase_create("handover apps");
+
+    tcase_add_loop_test(tcase, conversations_go_on, 0, sizeof(app_talks) / sizeof(app_talks[0]));
+    return rig_run(tcase, "handover apps");
+}
