@@ -493,6 +493,7 @@ const struct counter_family counter_families[] = {
     { "memory_limit", "bytes", "Limit of the memory, by table" },
     { "destination_lost", "events", "Events that a further output has lost, by cause" },
     { "firewall_rules_verdict", "packets", "Verdicts of the firewall rules" },
+    { "tls_store_left_out", "chains", "Certificate chains that tls-store did not write, by cause" },
     { "decoder_max_mac", "addresses", "Largest number of MAC addresses of a flow" },
     { "transport", "flows", "Flows created, by transport protocol" },
     { "tcp_allocated", "sessions", "TCP sessions by the source of their memory" },

@@ -72,7 +72,7 @@ class Analyse(unittest.TestCase):
         self.assertEqual(analysis["prefilter"], {
             "pattern": "/evil|0d|.php", "length": 10, "buffer": "http.uri", "strength": 33, "reason": "fast_pattern",
             "nocase": True})
-        plan, _ = analysis["transactions"]  # the second is that of HTTP/2
+        _, plan = analysis["transactions"]  # the first is that of HTTP/2
         self.assertEqual((plan["protocol"], plan["direction"], plan["buffer"]), ("http", "to_server", "http.uri"))
         self.assertGreater(plan["complete"], 0)
         self.assertEqual(analysis["packet_conditions"], ["flow", "flowbits"])
