@@ -14,6 +14,7 @@ struct ldap_state {
     uint64_t skip[FLOW_DIRECTIONS]; /* rest of a message that is too long */
     bool sasl_requested;            /* the last bind request uses SASL */
     bool sasl_bound;
+    bool tls_accepted; /* over TCP, TLS follows the last response that was parsed */
 };
 
 static const struct app_event events[LDAP_EVENTS] = {
@@ -199,7 +200,7 @@ static int handle_response(struct app_context *context, struct ldap_state *state
     if (message->operation == LDAP_BIND_RESPONSE && state->sasl_requested && !err)
         state->sasl_bound = is_success(tx);
     if (message->operation == LDAP_EXTENDED_RESPONSE && tx->starts_tls && !err && is_success(tx))
-        app_change_protocol(context, "tls", false);
+        state->tls_accepted = true;
     if (is_last || is_orphan) {
         complete(tx);
     } else {
@@ -292,6 +293,10 @@ static struct app_result ldap_feed(struct app_context *context, void *data, cons
         if (consumed == 0)
             break;
         result.consumed += consumed;
+        if (state->tls_accepted && in->transport == APP_TCP) {
+            app_change_protocol(context, "tls", false);
+            break;
+        }
     }
     if (in->transport == APP_UDP) {
         *skip = 0;
