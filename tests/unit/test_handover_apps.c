@@ -56,6 +56,29 @@ static const struct conversation app_talks[] = {
                  { RIG_CLIENT, 0, NEXT, "\277\276", 2 },
                  { RIG_SERVER, 0, NEXT, "\000\000\002\001\005\000\000\000\003\210", 10 },
                  { RIG_SERVER, 0, NEXT, "\276", 1 } } },
+    { .name = "ldap",
+      .rules = "alert ldap any any -> any any (ldap.request.dn; content:\"dc=evil\"; sid:1;)\n"
+               "alert ldap any any => any any (ldap.responses.attribute_type; content:\"cn\"; "
+               "ldap.request.attribute_type; content:\"cn\"; sid:2;)\n"
+               "alert ldap any any => any any (ldap.responses.count:2; ldap.request.operation:search_request; sid:3;)\n"
+               "alert ldap any any -> any any (app-layer-event:ldap.invalid_data; sid:90;)\n"
+               "alert ldap any any -> any any (app-layer-event:ldap.request_not_found; sid:91;)\n",
+      .steps = { { RIG_CLIENT, 0, NEXT, "00\2\1\2c+\4\7dc=evil", 16 },
+                 { RIG_CLIENT, 0, NEXT, "\012\1\2\012\1\0\2\1\0\2\1\0\1\1\0\207\013objectClass0\4\4\2cn", 34 },
+                 { RIG_SERVER, 0, NEXT, "0\034\2\1\2d\027\4\7dc=evil", 16 },
+                 { RIG_SERVER, 0, NEXT, "0\0140\012\4\2cn1\4\4\2xx", 14 },
+                 { RIG_SERVER, 0, NEXT, "0\014\2\1\2e\7\012", 8 },
+                 { RIG_SERVER, 0, NEXT, "\1\0\4\0\4\0", 6 } } },
+    { .name = "modbus",
+      .rules = "alert modbus any any -> any any (modbus:function 3; sid:1;)\n"
+               "alert modbus any any -> any any (app-layer-event:modbus.value_mismatch; sid:2;)\n"
+               "alert modbus any any -> any any (app-layer-event:modbus.unsolicited_response; sid:90;)\n",
+      .yaml = "app-layer: { protocols: { modbus: { detection-ports: { dp: 80 } } } }\n",
+      .steps = { { RIG_CLIENT, 0, NEXT, "\0\1\0\0\0\6\021", 7 },
+                 { RIG_CLIENT, 0, NEXT, "\3\0k\0\3\0\2\0\0\0\6\021\3\0k\0\2", 17 },
+                 { RIG_SERVER, 0, NEXT, "\0\1\0\0\0\011\021\3\6abc", 12 },
+                 { RIG_SERVER, 0, NEXT, "def", 3 },
+                 { RIG_SERVER, 0, NEXT, "\0\2\0\0\0\011\021\3\6abcdef", 15 } } },
     { .name = "ssh",
       .rules = "alert ssh any any -> any any (ssh.software; content:\"OpenSSH\"; sid:1;)\n"
                "alert ssh any any -> any any (ssh.proto; content:\"2.0\"; sid:2;)\n"

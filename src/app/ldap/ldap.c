@@ -306,15 +306,119 @@ static struct app_result ldap_feed(struct app_context *context, void *data, cons
     return result;
 }
 
+/* --- Transfer to the next engine ---------------------------------------------------------------------- */
+
+/* Reads the content of an operation. Returns false on an error. */
+static bool read_body(struct transfer *t, uint32_t length, uint32_t limit, struct cursor *out)
+{
+    const uint8_t *bytes = (const uint8_t *)"";
+
+    transfer_require(t, length <= limit);
+    if (!t->error && length > 0)
+        bytes = transfer_lend(t, length);
+    if (!bytes || t->error)
+        return false;
+    *out = cursor_of(bytes, length);
+    return true;
+}
+
+static void transfer_request(struct app_context *context, struct transfer *t, struct ldap_tx *tx)
+{
+    uint32_t length = tx->request.length;
+    bool has_dn = tx->has_dn;
+    struct cursor body;
+
+    transfer_u8(t, &tx->operation);
+    transfer_u32(t, &tx->message_id);
+    transfer_bool(t, &has_dn);
+    transfer_u32(t, &length);
+    if (!t->reading) {
+        if (length > 0)
+            transfer_bytes(t, tx->request.bytes, length);
+        return;
+    }
+    transfer_require(t, is_request(tx->operation));
+    if (!read_body(t, length, LDAP_MESSAGE_MAX, &body))
+        return;
+    tx->has_request = true;
+    if (length > 0 && ldap_store_request(app_heap(context), tx, body) == -ENOMEM)
+        t->error = -ENOMEM;
+    tx->has_dn = has_dn;
+}
+
+static void transfer_response(struct app_context *context, struct transfer *t, struct ldap_tx *tx, uint32_t index)
+{
+    struct ldap_response response = { 0 };
+    struct cursor body;
+
+    if (!t->reading)
+        response = *ldap_get_response(tx, index);
+    transfer_u8(t, &response.operation);
+    transfer_u32(t, &response.message_id);
+    transfer_u32(t, &response.body.length);
+    if (!t->reading) {
+        if (response.body.length > 0)
+            transfer_bytes(t, tx->responses.bytes + response.body.at, response.body.length);
+        return;
+    }
+    transfer_require(t, ldap_find_name(ldap_operation_names, response.operation) && !is_request(response.operation));
+    if (read_body(t, response.body.length, LDAP_RESPONSES_SIZE - tx->responses.length, &body) &&
+        ldap_store_response(app_heap(context), tx, &response, body) == -ENOMEM)
+        t->error = -ENOMEM;
+}
+
+static void transfer_transaction(struct app_context *context, struct transfer *t, struct ldap_tx *tx)
+{
+    uint32_t count = tx ? tx->response_count : 0;
+    uint8_t progress = tx ? tx->tx.progress[FLOW_TO_CLIENT] : 0;
+
+    transfer_u32(t, &count);
+    transfer_u8(t, &progress);
+    transfer_require(t, count <= LDAP_RESPONSES_MAX && progress < LDAP_COMPLETE);
+    if (t->error)
+        return;
+    if (!tx)
+        tx = (struct ldap_tx *)app_tx_new(context);
+    if (!tx)
+        return;
+    transfer_request(context, t, tx);
+    transfer_bool(t, &tx->has_too_many);
+    for (uint32_t i = 0; i < count && !t->error; i++)
+        transfer_response(context, t, tx, i);
+    if (t->reading) {
+        app_tx_advance(&tx->tx, FLOW_TO_SERVER, LDAP_COMPLETE);
+        app_tx_advance(&tx->tx, FLOW_TO_CLIENT, progress);
+    }
+    if (!t->error)
+        app_transfer_tx(context, t, &tx->tx);
+}
+
+/* Returns the transaction or the next open one that has a request; responses can still arrive only for such ones. */
+static struct ldap_tx *skip_to_request(struct app_tx *tx)
+{
+    while (tx && !((struct ldap_tx *)tx)->has_request)
+        tx = app_tx_next_open(tx);
+    return (struct ldap_tx *)tx;
+}
+
 static void ldap_transfer(struct app_context *context, void *data, struct transfer *t)
 {
     struct ldap_state *state = data;
+    struct ldap_tx *tx = t->reading ? NULL : skip_to_request(app_tx_first_open(context));
+    uint32_t count = 0;
 
-    (void)context;
     transfer_u64(t, &state->skip[FLOW_TO_SERVER]);
     transfer_u64(t, &state->skip[FLOW_TO_CLIENT]);
     transfer_bool(t, &state->sasl_requested);
     transfer_bool(t, &state->sasl_bound);
+    for (struct ldap_tx *each = tx; each; each = skip_to_request(app_tx_next_open(&each->tx)))
+        count++;
+    transfer_u32(t, &count);
+    transfer_require(t, count <= LDAP_OPEN_MAX);
+    for (uint32_t i = 0; i < count && !t->error; i++) {
+        transfer_transaction(context, t, tx);
+        tx = tx ? skip_to_request(app_tx_next_open(&tx->tx)) : NULL;
+    }
 }
 
 static void ldap_tx_free(struct app_context *context, struct app_tx *tx)

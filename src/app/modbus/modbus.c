@@ -148,13 +148,60 @@ static struct app_result modbus_feed(struct app_context *context, void *data, co
     return result;
 }
 
+/* Transfers a request whose response has not arrived. */
+static void transfer_request(struct app_context *context, struct transfer *t, struct modbus_tx *tx)
+{
+    struct modbus_message *request;
+
+    if (!tx) {
+        tx = (struct modbus_tx *)app_tx_new(context);
+        if (!tx)
+            return;
+        tx->request.is_present = true;
+        app_tx_advance(&tx->tx, FLOW_TO_SERVER, MODBUS_COMPLETE);
+    }
+    request = &tx->request;
+    uint16_t *const words[] = { &request->transaction,   &request->protocol,      &request->read_address,
+                                &request->read_quantity, &request->write_address, &request->write_quantity,
+                                &request->write_value,   &request->subfunction };
+    uint8_t *const bytes[] = { &request->unit,   &request->function, &request->access,     &request->category,
+                               &request->errors, &request->mei,      &request->data_length };
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        transfer_u16(t, words[i]);
+    for (size_t i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++)
+        transfer_u8(t, bytes[i]);
+    transfer_bool(t, &request->has_read);
+    transfer_bool(t, &request->has_write);
+    transfer_bytes(t, request->data, request->data_length);
+    if (!t->error)
+        app_transfer_tx(context, t, &tx->tx);
+}
+
+/* Returns the transaction or the next open one that has a request. */
+static struct modbus_tx *skip_to_request(struct app_tx *tx)
+{
+    while (tx && !((struct modbus_tx *)tx)->request.is_present)
+        tx = app_tx_next_open(tx);
+    return (struct modbus_tx *)tx;
+}
+
 static void modbus_transfer(struct app_context *context, void *data, struct transfer *t)
 {
     struct modbus_state *state = data;
+    struct modbus_tx *tx = t->reading ? NULL : skip_to_request(app_tx_first_open(context));
+    uint32_t count = 0;
 
-    (void)context;
     transfer_u32(t, &state->skip[FLOW_TO_SERVER]);
     transfer_u32(t, &state->skip[FLOW_TO_CLIENT]);
+    for (struct modbus_tx *each = tx; each; each = skip_to_request(app_tx_next_open(&each->tx)))
+        count++;
+    transfer_u32(t, &count);
+    transfer_require(t, count <= MODBUS_OPEN_MAX);
+    for (uint32_t i = 0; i < count && !t->error; i++) {
+        transfer_request(context, t, tx);
+        tx = tx ? skip_to_request(app_tx_next_open(&tx->tx)) : NULL;
+    }
 }
 
 /* A header is too weak for other ports than those of Modbus. The first message must have a valid length, and the client
