@@ -3,10 +3,11 @@
 import os
 import struct
 
-from build import (CLIENT, SERVER, certificate, client, client_hello, dcerpc_datagram, der, der_number, dns_message,
-                   dns_name, dns_record, icmp_packet, igmp, ipv4, kerberos_name, mqtt, mqtt_connect, mqtt_publish,
-                   ntlmssp, quic_chlo, request, response, sequence, server, server_hello, smb2, smb2_file, smb2_pipe,
-                   tagged, tcp, tls_handshake, tls_record, udp, udp_packet, vector)
+from build import (CLIENT, HTTP2_MAGIC, SERVER, certificate, client, client_hello, dcerpc_datagram, der, der_number,
+                   dns_message, dns_name, dns_record, http2_frame, http2_headers, icmp_packet, igmp, ipv4,
+                   kerberos_name, mqtt, mqtt_connect, mqtt_publish, ntlmssp, quic_chlo, request, response, sequence,
+                   server, server_hello, smb2, smb2_file, smb2_pipe, tagged, tcp, tls_handshake, tls_record, udp,
+                   udp_packet, vector)
 
 A, NS, CNAME, SOA, NULL, PTR, MX, TXT, AAAA, SRV, OPT, SSHFP, OTHER = 1, 2, 5, 6, 10, 12, 15, 16, 28, 33, 41, 44, 99
 LONG = '.'.join(['a' * 63] * 18)
@@ -133,6 +134,16 @@ INTERMEDIATE = b'\x30\x0d\2\1\1\x79\x08\x80\3\x31.2\x81\1v'
 EXTENDED_RESPONSE = b'\x30\x14\2\1\1\x78\x0f\x0a\1\0\4\0\4\0\x8a\3\x31.2\x8b\1v'
 RENAME = b'\x30\x14\2\1\2\x6c\x0f\4\2a=\4\2b=\1\1\xff\x80\2c='
 
+PRIORITY, RST_STREAM, SETTINGS = 2, 3, 4  # types of frames of HTTP/2
+TABLE_SIZE = b'\x3f\xe1\x07'  # a size update of the table of HPACK to 1024 bytes
+SETTING = http2_frame(SETTINGS, struct.pack('!HI', 3, 100))
+http2 = tcp(
+    80, client(HTTP2_MAGIC + SETTING + http2_headers(1, ':method: GET', ':path: /a', prefix=TABLE_SIZE, end=False) +
+               http2_frame(PRIORITY, struct.pack('!IB', 0, 7), 1) + http2_frame(PRIORITY, struct.pack('!IB', 0, 9), 1)),
+    server(SETTING + http2_headers(1, ':status: 200', prefix=TABLE_SIZE, end=False) +
+           http2_frame(RST_STREAM, struct.pack('!I', 2), 1)),
+    client(http2_frame(RST_STREAM, struct.pack('!I', 8), 1)))
+
 cases = {
     'dns': (answers(53), alerts((3, MATCH), (0, NO_MATCH))),
     'mdns': (answers(5353), alerts((3, MATCH), (0, NO_MATCH)), {}, ['--set', 'eve.types=[mdns, alert]'],
@@ -193,7 +204,15 @@ cases = {
              ['--set', 'eve.types=[alert, ldap]'], ['1 event_type=ldap ldap.request.operation=add_request']),
     'modbus': (tcp(502, *corpus('app_modbus/functions')),
                alerts((1, 'modbus any any -> any any (modbus:function 24;)'), (0, NO_MATCH)), {},
-               ['--set', 'eve.types=[alert, modbus]'], ['1 event_type=modbus modbus.request.function_code=RdFIFOQueue']),
+               ['--set', 'eve.types=[alert, modbus]'],
+               ['1 event_type=modbus modbus.request.function_code=RdFIFOQueue']),
+    'http2': (http2, alerts((1, 'http2 any any -> any any (http.uri; content:"/a";)'), (0, NO_MATCH)), {},
+              ['--set', 'eve.types=[alert, http, http2]'],
+              ['1 event_type=http http.http2.request.has_multiple=priority',
+               '1 event_type=http http.status=200 http.http2.response.error_code=INTERNALERROR']),
+    'rfb': (tcp(5900, *corpus('app_rfb/failed')),
+            alerts((1, 'rfb any any -> any any (rfb.sectype:2;)'), (0, NO_MATCH)), {},
+            ['--set', 'eve.types=[alert, rfb]'], ['1 event_type=rfb rfb.server_security_failure_reason=wrong']),
     'http': (tcp(80, request('GET /a HTTP/1.1', X_Forwarded_For='203.0.113.7'), response(b'body')),
              alerts((1, 'http any any -> any any (http.uri; content:"/a";)'), (0, NO_MATCH)), {},
              ['--set', 'eve.xff.enabled=yes'], ['1 event_type=http sluice.xff=203.0.113.7']),
