@@ -473,7 +473,7 @@ static int cip_service_parse(struct rule_parser *parser, struct span value)
     struct service_condition *condition = arena_alloc(rule_parser_arena(parser), sizeof(*condition));
     struct span rest = span_trim(value);
     bool is_negated;
-    uint32_t service;
+    uint32_t service = 0;
     int err;
 
     if (!condition)
