@@ -107,11 +107,12 @@ struct app_tx {
     struct app_tx *next, *previous;
     struct app_flow *flow;
     struct app_tx_link link[APP_TX_LISTS];
-    uint8_t listed; /* lists that contain it: 1 << enum app_tx_list */
     const struct app_proto *proto;
+    uint64_t id;     /* counts from 0 in each flow */
+    uint64_t number; /* tx_id in EVE: like id, but restarts at 0 when the protocol of the flow changes */
+    /* The small members are adjacent: a flood of transactions needs memory for the gaps of each of them. */
+    uint8_t listed;   /* lists that contain it: 1 << enum app_tx_list */
     uint8_t protocol; /* id of the protocol */
-    uint64_t id;      /* counts from 0 in each flow */
-    uint64_t number;  /* tx_id in EVE: like id, but restarts at 0 when the protocol of the flow changes */
     uint8_t progress[FLOW_DIRECTIONS];
     uint8_t inspected[FLOW_DIRECTIONS]; /* progress at the last inspection by rules */
     bool fresh[FLOW_DIRECTIONS]; /* a buffer has grown, or an event or file was added, since the last inspection */
@@ -122,19 +123,19 @@ struct app_tx {
     uint8_t
         store_chains; /* directions whose certificate chain has to be stored (tls.store): 1 << enum flow_direction */
     bool beside;      /* created by app_tx_new_alternative() */
+    bool only_events; /* created only to carry an event of the protocol: logged as an anomaly event only */
+    bool moved;       /* transferred to another process (engine hand-over), which continues it */
+    bool tentative;   /* not inspected until app_tx_confirm(): it may turn out not to be a message */
+    bool settled[FLOW_DIRECTIONS]; /* set by detect: rules have inspected the complete direction */
+    bool accepted;                 /* set by detect: firewall rules have accepted all of the transaction (accept:tx) */
     struct buffer matches; /* rules that have matched in any reading of the message, as uint64_t: direction << 63 | gid
                               << 32 | sid */
-    bool only_events;      /* created only to carry an event of the protocol: logged as an anomaly event only */
-    bool moved;            /* transferred to another process (engine hand-over), which continues it */
-    bool tentative;        /* not inspected until app_tx_confirm(): it may turn out not to be a message */
     uint64_t events[APP_EVENT_WORDS];
     struct file_list files[FLOW_DIRECTIONS];
-    bool settled[FLOW_DIRECTIONS]; /* set by detect: rules have inspected the complete direction */
     uint64_t settled_events[FLOW_DIRECTIONS][APP_EVENT_WORDS]; /* `events` when `settled` was set */
     struct app_detection *detection[FLOW_DIRECTIONS];          /* owned by detect; NULL if none */
     uint64_t begin_ns;                                         /* time of the packet that began it */
     struct app_filter_state filter[FLOW_DIRECTIONS];           /* set by detect */
-    bool accepted; /* set by detect: firewall rules have accepted all of the transaction (accept:tx) */
 };
 
 static inline bool app_tx_needs_inspection(const struct app_tx *tx, enum flow_direction direction)

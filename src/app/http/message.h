@@ -72,16 +72,16 @@ struct http_message {
     bool line_ends_regularly;         /* the first line ends with CR LF */
     bool plain;                       /* all header lines so far are plain (head.c) */
     bool repeated_length;             /* several Content-Length headers */
+    bool body_ended, body_truncated;  /* truncated: the rest is neither decoded nor inspected */
+    bool file_is_body;                /* the body is stored only as `file` */
     uint8_t *joined;                  /* memory for the concatenations */
     struct http_concatenation concatenations[HTTP_CONCATENATION_COUNT];
 
-    uint64_t wire_length;            /* bytes of the body as received, with chunk framing */
-    uint64_t body_length;            /* bytes after decoding */
-    struct buffer body;              /* the last bytes of a body that is not stored as a file */
-    uint64_t body_offset;            /* offset of body.bytes[0] */
-    bool body_ended, body_truncated; /* truncated: the rest is neither decoded nor inspected */
-    struct file *file; /* the body as a file, or the file of the current form part; owned by the transaction */
-    bool file_is_body; /* the body is stored only as `file` */
+    uint64_t wire_length; /* bytes of the body as received, with chunk framing */
+    uint64_t body_length; /* bytes after decoding */
+    struct buffer body;   /* the last bytes of a body that is not stored as a file */
+    uint64_t body_offset; /* offset of body.bytes[0] */
+    struct file *file;    /* the body as a file, or the file of the current form part; owned by the transaction */
     struct app_byterange byterange; /* byte range of a file that the body contains; serial 0: none */
     struct http_decoder *decoder;   /* first decoder of the chain; NULL: the body is not encoded */
     struct http_form *form;         /* parser for form data; NULL: the body is not a form */
@@ -94,19 +94,19 @@ struct http_tx {
     uint8_t method;                                  /* enum http_method */
     bool is_0_9;                                     /* the request line has no protocol, and no headers follow it */
     bool request_unseen;                             /* only the response was seen */
+    bool ambiguous;                                  /* servers differ on the request */
     struct http_text method_text, uri_raw, protocol; /* parts of the request line */
     struct http_text uri, path;                      /* normalised */
     struct http_text host, uri_host;                 /* host: in lower case, without port; uri_host: host in the URI */
     int32_t port;                                    /* port in URI or Host; -1 if none */
 
     struct http_text response_protocol, status_text, status_message;
+    uint16_t status;  /* 0: not a number from 100 to 999 */
+    bool seen_100;    /* an interim response to the request has been discarded */
     uint32_t reading; /* id of the reading that created it; 0: the main reading; HTTP_RESPONSE_READING: an alternative
                          reading of responses */
     uint64_t begin;   /* offset of the request line in the client's bytes */
-    bool ambiguous;   /* servers differ on the request */
-
-    uint16_t status; /* 0: not a number from 100 to 999 */
-    bool seen_100;   /* an interim response to the request has been discarded */
 };
+_Static_assert(sizeof(struct http_tx) <= 1024, "the next size class of the heap is 1280 bytes");
 
 #endif
