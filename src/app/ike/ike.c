@@ -12,6 +12,9 @@
 #include "sluice/hex.h"
 #include "sluice/transfer.h"
 
+/* Names in the rules of Suricata 9. */
+static const char *const event_aliases[] = { "weak_crypto_no_dh", "weak_crypto_nodh", "weak_crypto_no_auth",
+                                             "weak_crypto_noauth", NULL };
 static const struct app_event events[IKE_EVENTS] = {
     [IKE_MALFORMED_DATA] = { "malformed_data", "a message or a payload is truncated or malformed" },
     [IKE_NO_ENCRYPTION] = { "no_encryption", "version 2: AH, which does not encrypt, is proposed or chosen" },
@@ -283,6 +286,7 @@ const struct app_proto app_ike = {
     .complete = { IKE_COMPLETE, IKE_COMPLETE },
     .events = events,
     .event_count = IKE_EVENTS,
+    .event_aliases = event_aliases,
     .buffers = ike_buffers,
     .buffer_count = IKE_BUFFERS,
     .conditions = ike_conditions,

@@ -70,6 +70,10 @@ DES, MD5_PRF, MD5_AUTH, GROUP_1 = (1, 2), (2, 1), (3, 1), (4, 1)
 ike_packets = udp(500, client(ike(34, [(33, proposal(1, DES, MD5_PRF, MD5_AUTH, GROUP_1))])), client_port=500)
 ike_events = events('ike', ['weak_crypto_enc', 'weak_crypto_prf', 'weak_crypto_auth', 'weak_crypto_dh'], [],
                     ['no_encryption', 'weak_crypto_nodh', 'malformed_data'])
+# Names of Suricata 8 and 9.
+ike_without_packets = udp(500, client(ike(34, [(33, proposal(1, DES, MD5_PRF))])), client_port=500)
+ike_without_events = events('ike', ['weak_crypto_nodh', 'weak_crypto_no_dh', 'weak_crypto_noauth',
+                                    'weak_crypto_no_auth'], [], ['malformed_data'])
 
 krb5 = udp(88, client(kerberos_request('alice', 'EXAMPLE.ORG')), server(kerberos_reply('alice', 'EXAMPLE.ORG', 18)))
 krb5_events = [(1, 'alert krb5 any any -> any any (krb5_msg_type:11;)')] + \
@@ -161,6 +165,7 @@ cases = {
     'dhcp': (dhcp_packets, dhcp_events),
     'ftp': (ftp, ftp_events),
     'ike': (ike_packets, ike_events),
+    'ike_without': (ike_without_packets, ike_without_events),
     'krb5': (krb5, krb5_events),
     'nfs': (nfs, nfs_events),
     'quic': (quic_packets, quic_events),
