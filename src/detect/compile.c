@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cache.h"
+#include "databases.h"
 #include "detect_priv.h"
 
 enum { MAX_THREADS = 64, ERROR_SIZE = 256 };
@@ -19,7 +19,7 @@ enum { MAX_THREADS = 64, ERROR_SIZE = 256 };
 struct compile_work {
     struct prefilter **prefilters;
     unsigned count;
-    struct cache *cache; /* NULL: none */
+    struct database_list *databases;
     const struct diag *diag;
     pthread_t reporter; /* the thread that started the others; only it may use `diag` */
     atomic_uint next;
@@ -38,7 +38,7 @@ static void *compile_prefilters(void *arg)
 
         if (i >= work->count || atomic_load(&work->err))
             return NULL;
-        err = prefilter_compile(work->prefilters[i], work->cache, error);
+        err = prefilter_compile(work->prefilters[i], work->databases, error);
         if (err && atomic_compare_exchange_strong(&work->err, &no_error, err))
             memcpy(work->error, error, sizeof(error));
         if (pthread_equal(pthread_self(), work->reporter))
@@ -99,6 +99,7 @@ int ruleset_compile(struct ruleset *ruleset, const struct ruleset_options *optio
         .max_age_seconds = options->cache_max_age_seconds,
         .max_bytes = options->cache_max_bytes,
     };
+    struct cache *folder = NULL;
     int err;
 
     work.prefilters = calloc((TRAFFIC_COUNT + ruleset->group_count) * (size_t)GROUP_PREFILTERS + RULESET_MAX_BUFFERS +
@@ -108,26 +109,24 @@ int ruleset_compile(struct ruleset *ruleset, const struct ruleset_options *optio
         return -ENOMEM;
     collect_prefilters(ruleset, &work);
 
-    err = cache.path ? cache_open(&work.cache, &cache) : 0;
+    err = cache.path ? cache_open(&folder, &cache) : 0;
     if (err)
         diag_warning(diag, (struct position){ .file = cache.path },
                      "cannot open the cache: %s; all databases are compiled", strerror(-err));
-    run_threads(&work);
-    if (work.cache) {
-        cache_expire(work.cache);
-        cache_report(work.cache, diag);
-        cache_close(work.cache);
+    err = database_list_new(&work.databases, folder);
+    if (!err) {
+        run_threads(&work);
+        ruleset->databases = database_list_count(work.databases);
+        database_list_free(work.databases);
     }
-
-    for (unsigned i = 0; i < work.count; i++) {
-        for (unsigned k = 0; k < PREFILTER_MATCHERS; k++) {
-            const struct matcher *matcher = prefilter_matcher(work.prefilters[i], k);
-
-            ruleset->databases.count += matcher != NULL;
-            ruleset->databases.cached += matcher && matcher_is_cached(matcher);
-        }
+    if (folder) {
+        cache_expire(folder);
+        cache_report(folder, diag);
+        cache_close(folder);
     }
     free(work.prefilters);
+    if (err)
+        return err;
     if (atomic_load(&work.err))
         diag_error(diag, (struct position){ 0 }, "%s", work.error);
     return atomic_load(&work.err);

@@ -5,6 +5,7 @@
  *   ruleset_priv.h      signatures, groups, the ruleset
  *     ruleset.c           builds the ruleset: choice of literals, groups
  *     group.c             groups of rules by port; compile.c  compiles their databases in several threads
+ *     databases.c         databases that matchers with the same patterns share
  *     cache.c             compiled databases on disk; cache_file.c  format of the files
  *     analysis.c          describes how a rule is compiled
  *     address_index.c     index of rules by address

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cache.h"
+#include "databases.h"
 #include "detect_priv.h"
 
 struct entry {
@@ -42,9 +42,8 @@ struct matcher {
     uint32_t entry_count, entry_capacity;
     bool is_trimmed; /* pattern trimming is done */
 
-    hs_database_t *database;
-    bool cached;     /* the database was read from the cache */
-    uint32_t *first; /* per pattern: index of its first signature in `targets`; one more at the end */
+    struct database *database; /* may be shared with other matchers */
+    uint32_t *first;           /* per pattern: index of its first signature in `targets`; one more at the end */
     struct pattern_target *targets;
     uint32_t pattern_count;
     size_t shortest, longest; /* length of the shortest and of the longest literal */
@@ -68,7 +67,7 @@ void matcher_free(struct matcher *matcher)
 {
     if (!matcher)
         return;
-    hs_free_database(matcher->database);
+    database_release(matcher->database);
     free(matcher->entries);
     free(matcher->first);
     free(matcher->targets);
@@ -242,31 +241,47 @@ static int compile_patterns(hs_database_t **out, const struct pattern_arrays *pa
 
 /* Reads the database from the cache, or compiles it and writes it to the cache. Returns 0, -ENOMEM, or -EINVAL with the
  * cause in `error`. */
-static int make_database(struct matcher *matcher, const struct pattern_arrays *patterns, struct cache *cache,
+static int fill_database(struct database *database, const struct pattern_arrays *patterns, struct cache *cache,
                          char error[256])
 {
     struct cache_item item;
-    struct cache_key key;
     size_t length;
     char *bytes;
     int err;
 
-    if (cache && make_key(matcher, patterns, &key))
-        cache = NULL;
-    if (cache && cache_get(cache, &key, &item)) {
-        matcher->cached =
-            hs_deserialize_database((const char *)item.bytes, item.length, &matcher->database) == HS_SUCCESS;
+    if (cache && cache_get(cache, &database->key, &item)) {
+        database->cached =
+            hs_deserialize_database((const char *)item.bytes, item.length, &database->compiled) == HS_SUCCESS;
         free(item.memory);
-        if (matcher->cached)
+        if (database->cached)
             return 0;
-        matcher->database = NULL;
-        cache_reject(cache, &key, "Hyperscan rejects the database");
+        database->compiled = NULL;
+        cache_reject(cache, &database->key, "Hyperscan rejects the database");
     }
-    err = compile_patterns(&matcher->database, patterns, error);
-    if (!err && cache && hs_serialize_database(matcher->database, &bytes, &length) == HS_SUCCESS) {
-        cache_put(cache, &key, bytes, length);
+    err = compile_patterns(&database->compiled, patterns, error);
+    if (!err && cache && hs_serialize_database(database->compiled, &bytes, &length) == HS_SUCCESS) {
+        cache_put(cache, &database->key, bytes, length);
         free(bytes); /* Hyperscan uses malloc() unless another allocator is set */
     }
+    return err;
+}
+
+/* Sets the matcher's database: one with the same patterns, or a new one. Returns 0, -ENOMEM, or -EINVAL with the cause
+ * in `error`. */
+static int make_database(struct matcher *matcher, const struct pattern_arrays *patterns, struct database_list *list,
+                         char error[256])
+{
+    struct cache_key key;
+    bool has_key = make_key(matcher, patterns, &key) == 0;
+    int err;
+
+    matcher->database = database_begin(list, has_key ? &key : NULL);
+    if (!matcher->database)
+        return -ENOMEM;
+    if (matcher->database->state == DATABASE_READY)
+        return 0;
+    err = fill_database(matcher->database, patterns, has_key ? database_list_cache(list) : NULL, error);
+    database_end(list, matcher->database, err == 0);
     return err;
 }
 
@@ -360,7 +375,7 @@ static void number_patterns(struct matcher *matcher, struct pattern_arrays *patt
     matcher->pattern_count = patterns->count = count;
 }
 
-int matcher_compile(struct matcher *matcher, struct cache *cache, char error[256])
+int matcher_compile(struct matcher *matcher, struct database_list *databases, char error[256])
 {
     size_t count = (size_t)matcher->entry_count + 1;
     struct pattern_arrays patterns = {
@@ -381,7 +396,7 @@ int matcher_compile(struct matcher *matcher, struct cache *cache, char error[256
         err = new_crossings(matcher);
     if (!err) {
         number_patterns(matcher, &patterns);
-        err = make_database(matcher, &patterns, cache, error);
+        err = make_database(matcher, &patterns, databases, error);
     }
     if (err == -ENOMEM)
         snprintf(error, 256, "out of memory for the pattern matcher");
@@ -427,14 +442,9 @@ int matcher_merge(struct matcher **out, struct matcher *of_stream, struct matche
     return 0;
 }
 
-bool matcher_is_cached(const struct matcher *matcher)
-{
-    return matcher->cached;
-}
-
 int matcher_grow_scratch(const struct matcher *matcher, struct hs_scratch **scratch)
 {
-    return hs_alloc_scratch(matcher->database, scratch) == HS_SUCCESS ? 0 : -ENOMEM;
+    return hs_alloc_scratch(matcher->database->compiled, scratch) == HS_SUCCESS ? 0 : -ENOMEM;
 }
 
 uint32_t matcher_reach(const struct matcher *matcher)
@@ -498,7 +508,8 @@ static int on_match(unsigned id, unsigned long long from, unsigned long long to,
 
 static void search_database(const struct scan *scan, const uint8_t *bytes, uint32_t length, match_event_handler handler)
 {
-    hs_scan(scan->matcher->database, (const char *)bytes, length, 0, scan->detector->scratch, handler, (void *)scan);
+    hs_scan(scan->matcher->database->compiled, (const char *)bytes, length, 0, scan->detector->scratch, handler,
+            (void *)scan);
 }
 
 void matcher_scan(const struct matcher *matcher, struct detector *detector, const uint8_t *bytes, uint32_t length,

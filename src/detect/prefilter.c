@@ -87,7 +87,7 @@ int prefilter_merge(struct prefilter **out, struct prefilter *of_stream, struct 
     return matcher_merge(&merged->matcher, of_stream->matcher, growing->matcher);
 }
 
-int prefilter_compile(struct prefilter *prefilter, struct cache *cache, char error[256])
+int prefilter_compile(struct prefilter *prefilter, struct database_list *databases, char error[256])
 {
     int err;
 
@@ -95,10 +95,10 @@ int prefilter_compile(struct prefilter *prefilter, struct cache *cache, char err
         snprintf(error, 256, "out of memory for the rules' literals");
         return -ENOMEM;
     }
-    err = prefilter->near ? matcher_compile(prefilter->near, cache, error) : 0;
+    err = prefilter->near ? matcher_compile(prefilter->near, databases, error) : 0;
     if (err)
         return err;
-    return prefilter->matcher ? matcher_compile(prefilter->matcher, cache, error) : 0;
+    return prefilter->matcher ? matcher_compile(prefilter->matcher, databases, error) : 0;
 }
 
 const struct matcher *prefilter_matcher(const struct prefilter *prefilter, unsigned number)

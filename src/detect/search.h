@@ -10,7 +10,7 @@
 
 #include "literal.h"
 
-struct cache;
+struct database_list;
 struct detector;
 struct hs_scratch;
 struct prefilter;
@@ -23,9 +23,9 @@ void prefilter_free(struct prefilter *prefilter);
 int prefilter_add(struct prefilter *prefilter, const struct literal *literal, uint32_t signature);
 /* Returns whether both prefilters contain the same literals for the same signatures. NULL: an empty prefilter. */
 bool prefilter_equal(const struct prefilter *a, const struct prefilter *b);
-/* Compiles the prefilter. `cache` holds databases of earlier runs; NULL: no cache. Different prefilters may be compiled
+/* Compiles the prefilter. Its databases are shared with earlier ones of the list. Different prefilters may be compiled
  * by several threads at the same time. Returns 0, -ENOMEM, or -EINVAL with the cause in `error`. */
-int prefilter_compile(struct prefilter *prefilter, struct cache *cache, char error[256]);
+int prefilter_compile(struct prefilter *prefilter, struct database_list *databases, char error[256]);
 /* Maximum number of matchers of a prefilter; prefilter_matcher() returns NULL for a number without matcher. */
 enum { PREFILTER_MATCHERS = 2 };
 /* Creates a prefilter with the literals of a stream's prefilter and of one for growing buffers, so that both are
@@ -72,8 +72,7 @@ bool matcher_equal(const struct matcher *a, const struct matcher *b);
 /* Creates a matcher with the literals of both matchers, which must not be compiled yet. When it is scanned, matches of
  * literals of `growing` are written to detector->merged. Returns 0 or -ENOMEM. */
 int matcher_merge(struct matcher **out, struct matcher *of_stream, struct matcher *growing);
-int matcher_compile(struct matcher *matcher, struct cache *cache, char error[256]);
-bool matcher_is_cached(const struct matcher *matcher); /* true: its database was read from the cache */
+int matcher_compile(struct matcher *matcher, struct database_list *databases, char error[256]);
 int matcher_grow_scratch(const struct matcher *matcher, struct hs_scratch **scratch);
 /* Returns the number of bytes from the buffer's start within which all literals end; LITERAL_ANYWHERE: unlimited. */
 uint32_t matcher_reach(const struct matcher *matcher);

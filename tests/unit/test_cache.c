@@ -635,6 +635,7 @@ START_TEST(rules_that_changed_are_compiled)
     struct ruleset_databases databases = ruleset_databases(loaded.ruleset);
 
     ck_assert_uint_eq(databases.cached + 1, databases.count);
+    ck_assert_uint_eq(databases.count + 1, each_file(NULL)); /* HTTP/1 and HTTP/2 share a database */
     unload(&loaded);
     memcpy(text, rules, sizeof(rules)); /* change the case of letters of a nocase content */
     memcpy(strstr(text, "TWO"), "tWo", 3);
