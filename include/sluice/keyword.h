@@ -261,8 +261,6 @@ enum { PACKET_PROPERTY_PROTOCOL = 32, PACKET_PROPERTY_TCP_FLAGS = 40 };
 #define PACKET_PROPERTY_IP_OPTIONS (UINT64_C(1) << 48)     /* ip_options_seen is not 0 */
 #define PACKET_PROPERTY_RESERVED_BIT (UINT64_C(1) << 49)   /* reserved_fragment_bit */
 #define PACKET_PROPERTY_SAME_ADDRESSES (UINT64_C(1) << 50) /* source and destination address are equal */
-#define PACKET_PROPERTY_ARP (UINT64_C(1) << 51)            /* a valid ARP message */
-#define PACKET_PROPERTY_ETHERNET (UINT64_C(1) << 52)       /* with an Ethernet header */
 
 static inline void packet_needs_properties(struct packet_needs *needs, uint64_t mask, uint64_t properties)
 {

@@ -62,6 +62,8 @@ enum packet_flag {
     PACKET_PROTOCOL_DETECTED = 1 << 20, /* detection of the application protocol finished in the packet's direction */
     PACKET_CAN_SEGMENT = 1 << 19, /* a super-packet for which VERDICT_SEGMENT is allowed: the kernel can segment it */
     PACKET_EITHER_DIRECTION = 1 << 21, /* UDP: the client is unknown, so rules of both directions are evaluated */
+    PACKET_ARP = 1 << 22,              /* `arp` is set */
+    PACKET_ETHERNET = 1 << 23,         /* `ethernet` is set */
 
     /* Properties of the captured bytes, which inner packets inherit. The other flags are set by decode and later
      * stages. */

@@ -178,10 +178,6 @@ static inline uint64_t properties_of(const struct packet *pkt)
         properties |= PACKET_PROPERTY_RESERVED_BIT;
     if (address_equal(&pkt->source_address, &pkt->destination_address))
         properties |= PACKET_PROPERTY_SAME_ADDRESSES;
-    if (pkt->arp)
-        properties |= PACKET_PROPERTY_ARP;
-    if (pkt->ethernet)
-        properties |= PACKET_PROPERTY_ETHERNET;
     return properties;
 }
 

@@ -168,9 +168,9 @@ void signature_compile(struct signature *signature, const struct rule *rule)
             c->keyword->hints->narrow(c->data, &signature->needs);
     }
     if (protocol->arp)
-        packet_needs_properties(&signature->needs, PACKET_PROPERTY_ARP, PACKET_PROPERTY_ARP);
+        packet_needs_properties(&signature->needs, PACKET_ARP, PACKET_ARP);
     if (protocol->ethernet)
-        packet_needs_properties(&signature->needs, PACKET_PROPERTY_ETHERNET, PACKET_PROPERTY_ETHERNET);
+        packet_needs_properties(&signature->needs, PACKET_ETHERNET, PACKET_ETHERNET);
     if (signature->one_protocol)
         packet_needs_protocols(&signature->needs, signature->protocol, signature->protocol);
     set_scope_and_type(signature, rule);

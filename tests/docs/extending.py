@@ -95,7 +95,9 @@ def main():
         sluice = os.path.join(folder, 'sluice')
         link[link.index('-o') + 1] = sluice
         at = next(i for i, word in enumerate(link) if word.endswith('libsluice_core.a'))
-        subprocess.run(link[:at] + objects + link[at:], cwd=build, check=True)
+        # The objects have machine code, too, so the slow link-time optimisation can be left out.
+        link = ['-fno-lto' if word.startswith('-flto') else word for word in link[:at] + objects + link[at:]]
+        subprocess.run(link, cwd=build, check=True)
 
         listed = subprocess.run([sluice, 'keywords'], check=True, capture_output=True, text=True).stdout
         for name in 'empty_payload', 'syslog.message':

@@ -36,5 +36,6 @@ bool decode_arp(struct decoder *decoder, struct packet *pkt, struct cursor cur)
     if (opcode < ARP_FIRST_OPCODE || opcode > ARP_LAST_OPCODE)
         return decode_invalid(pkt, DECODE_EVENT_ARP_UNSUPPORTED_OPCODE);
     pkt->arp = header;
+    pkt->flags |= PACKET_ARP;
     return true;
 }

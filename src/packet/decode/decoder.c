@@ -117,6 +117,7 @@ size_t decode_reassembled(struct decoder *decoder, struct packet *pkt, const str
     pkt->layers = fragment->layers > 0 ? fragment->layers - 1 : 0; /* the IP header of the fragment is replaced */
     pkt->source = PACKET_SOURCE_DEFRAG;
     pkt->ethernet = fragment->ethernet;
+    pkt->flags |= fragment->flags & PACKET_ETHERNET;
     pkt->ether_type = fragment->ether_type;
     pkt->vlan_count = fragment->vlan_count;
     memcpy(pkt->vlan_id, fragment->vlan_id, sizeof(pkt->vlan_id));

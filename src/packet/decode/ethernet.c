@@ -50,6 +50,7 @@ bool decode_ethernet(struct decoder *decoder, struct packet *pkt, struct cursor 
     if (!decode_layer(decoder, pkt))
         return false;
     pkt->ethernet = header;
+    pkt->flags |= PACKET_ETHERNET;
     decode_ether_type(decoder, pkt, load_be16(header + TYPE_OFFSET), cur);
     return true;
 }

@@ -36,6 +36,7 @@ bool decode_bridge(struct decoder *decoder, struct packet *pkt, struct cursor cu
     if (!decode_layer(decoder, pkt))
         return false;
     pkt->ethernet = pkt->frame_header;
+    pkt->flags |= pkt->frame_header ? PACKET_ETHERNET : 0;
     if (pkt->meta.vlan_protocol != 0) {
         decode_count(decoder, COUNTER_VLAN);
         pkt->vlan_id[pkt->vlan_count++] = pkt->meta.vlan_tci & VLAN_ID_MASK;
