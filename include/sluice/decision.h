@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "sluice/flow.h"
 #include "sluice/packet.h"
@@ -23,9 +24,20 @@ struct rule_capture {
     uint32_t number; /* number of the variable's name in the ruleset */
     uint8_t kind;    /* RULE_NAME_ALERT_TEXT, RULE_NAME_PACKET_TEXT, RULE_NAME_FLOW_TEXT */
     uint8_t length;  /* longer captures are truncated */
+    bool is_json; /* RULE_NAME_ALERT_TEXT: bytes has a pointer to the text of a JSON object instead, which is valid as
+                     long as the rule: rule_capture_json() */
     uint8_t bytes[FLOW_TEXT_MAX];
-    const char *json; /* RULE_NAME_ALERT_TEXT: a JSON object instead of bytes, valid as long as the rule; else NULL */
 };
+
+/* Returns the JSON object of a capture with is_json. Records are not aligned, so the pointer is copied. */
+static inline const char *rule_capture_json(const struct rule_capture *capture)
+{
+    const char *json;
+
+    memcpy(&json, capture->bytes, sizeof(json));
+    return json;
+}
+
 enum { RULE_TEXTS_MAX = 32 };
 struct rule_captures {
     uint32_t count;

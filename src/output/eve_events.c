@@ -110,9 +110,9 @@ static void alert_object(struct eve *eve, struct text *out, const struct packet_
         if (!has_context)
             json_member_object(out, "context");
         has_context = true;
-        if (text->json) {
+        if (text->is_json) {
             json_key(out, name, strlen(name));
-            text_puts(out, text->json);
+            text_puts(out, rule_capture_json(text));
             out->need_comma = true;
         } else {
             eve_text(out, name, text);

@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define CAPTURES SLUICE_SOURCE "/tests/replay/captures/"
 
-enum { LINK_MASK = 0x0f, INLINE_BIT = 0x80, MAX_HITS = 256, SID_ANY_PACKET = 1, JSON_MAX_DEPTH = 16 };
+enum { LINK_MASK = 0x0f, INLINE_BIT = 0x80, MAX_HITS = 512, SID_ANY_PACKET = 1, JSON_MAX_DEPTH = 16 };
 
 static void require(bool holds)
 {

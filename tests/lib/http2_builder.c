@@ -11,7 +11,7 @@ void h2_add(struct h2_bytes *out, const void *bytes, size_t length)
     if (length > sizeof(out->bytes) - out->length)
         abort();
     if (length > 0)
-        memcpy(out->bytes + out->length, bytes, length);
+        memmove(out->bytes + out->length, bytes, length); /* `bytes` may be a part of `out` */
     out->length += length;
 }
 

@@ -311,7 +311,7 @@ START_TEST(decodes_a_reassembled_datagram)
     ck_assert_ptr_eq(decoding.found[0]->root, &decoding.packet);
     ck_assert_ptr_eq(whole.root, &decoding.packet);
     ck_assert_ptr_null(whole.outer);
-    ck_assert_uint_eq(whole.flags, PACKET_REASSEMBLED | PACKET_CARRIES_TUNNEL);
+    ck_assert_uint_eq(whole.flags, PACKET_REASSEMBLED | PACKET_CARRIES_TUNNEL | PACKET_ETHERNET);
     ck_assert_uint_eq(whole.source, PACKET_SOURCE_DEFRAG);
     ck_assert_uint_eq(whole.number, 9);
     ck_assert(whole.vlan_count == 1 && whole.vlan_id[0] == 3);

@@ -5,6 +5,7 @@
  * has changed the dataset.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "dataset_option.h"
 #include "sluice/decision.h"
@@ -44,9 +45,12 @@ static enum inspect_result dataset_inspect(struct inspection *in, const struct c
         return holds(data, in->data, in->length) ? INSPECT_YES : INSPECT_NEVER;
     if (!dataset_object(data->set, in->data, in->length, &object))
         return INSPECT_NEVER;
-    if (object && texts && texts->count < RULE_TEXTS_MAX)
-        texts->list[texts->count++] =
-            (struct rule_capture){ .number = data->context, .kind = RULE_NAME_ALERT_TEXT, .json = object };
+    if (object && texts && texts->count < RULE_TEXTS_MAX) {
+        struct rule_capture *text = &texts->list[texts->count++];
+
+        *text = (struct rule_capture){ .number = data->context, .kind = RULE_NAME_ALERT_TEXT, .is_json = true };
+        memcpy(text->bytes, &object, sizeof(object));
+    }
     return INSPECT_YES;
 }
 

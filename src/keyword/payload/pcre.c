@@ -71,7 +71,7 @@ static void take_out(const struct inspection *in, const struct pcre_condition *d
             return;
         text->number = capture->number;
         text->kind = capture->kind;
-        text->json = NULL;
+        text->is_json = false;
         text->length = (uint8_t)(end - start < FLOW_TEXT_MAX ? end - start : FLOW_TEXT_MAX);
         memcpy(text->bytes, in->data + base + start, text->length);
     }
