@@ -103,14 +103,15 @@ static struct pgsql_tx *answered_tx(struct message *message)
 static void store(struct message *message, struct buffer *buffer, struct cursor bytes, uint32_t limit,
                   struct pgsql_text *out)
 {
-    uint32_t length = (uint32_t)cursor_remaining(&bytes);
+    uint32_t length = (uint32_t)cursor_remaining(&bytes), at = buffer->length, stored;
 
-    if (length > limit - buffer->length)
-        length = limit - buffer->length;
-    if (out)
-        *out = (struct pgsql_text){ .at = buffer->length, .length = length, .is_present = true };
-    if (buffer_append(app_heap(message->context), buffer, cursor_peek(&bytes, length), length, limit) != length)
+    if (length > limit - at)
+        length = limit - at;
+    stored = buffer_append(app_heap(message->context), buffer, cursor_peek(&bytes, length), length, limit);
+    if (stored != length)
         message->no_memory = true;
+    if (out)
+        *out = (struct pgsql_text){ .at = at, .length = stored, .is_present = true };
 }
 
 static void store_response(struct message *message, struct pgsql_tx *tx, struct cursor bytes, struct pgsql_text *out)
