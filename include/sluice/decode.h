@@ -4,8 +4,8 @@
  * a checked cursor (sluice/bytes.h).
  *
  * A malformed packet is never an error: it gets an event (with Suricata's decoder-event name), the event is counted,
- * and the valid part is kept in the packet. Packets inside tunnels (GRE, ERSPAN, VXLAN, GENEVE, Teredo, IPIP, 6in4,
- * 4in6) become separate packets, to a bounded depth.
+ * and the valid part is kept in the packet. Packets inside tunnels (GRE, ERSPAN, VXLAN, GENEVE, GTP-U, Teredo, IPIP,
+ * 6in4, 4in6) become separate packets, to a bounded depth.
  *
  * Threads:   a decoder belongs to one worker. decode_options are immutable.
  * Ownership: packets from tunnels are valid until the next decode_packet() of the same decoder.
@@ -35,8 +35,8 @@ struct decode_ports {
 };
 
 struct decode_options {
-    struct decode_ports teredo, vxlan, geneve;
-    bool teredo_enabled, vxlan_enabled, geneve_enabled;
+    struct decode_ports teredo, vxlan, geneve, gtp;
+    bool teredo_enabled, vxlan_enabled, geneve_enabled, gtp_enabled;
     bool vxlan_permissive; /* reserved bits of the VXLAN header may be set */
     bool erspan_type1;     /* decode ERSPAN type I, which has no ERSPAN header */
     unsigned max_layers;   /* 1 to DECODE_MAX_LAYERS */

@@ -99,6 +99,7 @@ enum packet_source {
     PACKET_SOURCE_ERSPAN,
     PACKET_SOURCE_VXLAN,
     PACKET_SOURCE_GENEVE,
+    PACKET_SOURCE_GTP,
     PACKET_SOURCE_ETHERNET, /* Ethernet inside GRE (transparent bridging) or NSH */
     PACKET_SOURCE_STREAM_TIMEOUT,
 };

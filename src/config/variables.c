@@ -29,19 +29,13 @@ static const struct config_variable address_defaults[] = {
 };
 
 static const struct config_variable port_defaults[] = {
-    { "HTTP_PORTS", "80" },
-    { "SHELLCODE_PORTS", "!80" },
-    { "ORACLE_PORTS", "1521" },
-    { "SSH_PORTS", "22" },
-    { "DNP3_PORTS", "20000" },
-    { "MODBUS_PORTS", "502" },
-    { "FTP_PORTS", "21" },
-    { "FILE_DATA_PORTS", "[$HTTP_PORTS,110,143]" },
-    { "GENEVE_PORTS", "6081" },
-    { "VXLAN_PORTS", "4789" },
-    { "TEREDO_PORTS", "3544" },
-    { "SIP_PORTS", "[5060,5061]" },
-    { NULL, NULL },
+    { "HTTP_PORTS", "80" },         { "SHELLCODE_PORTS", "!80" },
+    { "ORACLE_PORTS", "1521" },     { "SSH_PORTS", "22" },
+    { "DNP3_PORTS", "20000" },      { "MODBUS_PORTS", "502" },
+    { "FTP_PORTS", "21" },          { "FILE_DATA_PORTS", "[$HTTP_PORTS,110,143]" },
+    { "GENEVE_PORTS", "6081" },     { "GTP_PORTS", "2152" },
+    { "VXLAN_PORTS", "4789" },      { "TEREDO_PORTS", "3544" },
+    { "SIP_PORTS", "[5060,5061]" }, { NULL, NULL },
 };
 
 static const struct {

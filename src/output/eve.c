@@ -26,6 +26,7 @@ static const char *const packet_sources[] = {
     [PACKET_SOURCE_ERSPAN] = "gre tunnel", /* GRE carries ERSPAN and Ethernet */
     [PACKET_SOURCE_VXLAN] = "vxlan encapsulation",
     [PACKET_SOURCE_GENEVE] = "geneve encapsulation",
+    [PACKET_SOURCE_GTP] = "gtp encapsulation",
     [PACKET_SOURCE_ETHERNET] = "gre tunnel",
     [PACKET_SOURCE_STREAM_TIMEOUT] = "stream (flow timeout)",
 };

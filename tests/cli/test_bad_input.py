@@ -248,7 +248,7 @@ TEXTS = {
     "eve.types.dns.types": "x", "eve.types.dns.formats": "x", "eve.types.http.custom": "x", "eve.types.smb.types": "x",
     "eve.types.smtp.custom": "x", "eve.types.smtp.md5": "x", "eve.types.tls.custom": "x",
     "vars.address-groups.*": "300.1.1.1", "vars.port-groups.*": "70000", "nft.blocklist.never": "x",
-    "decoder.teredo.ports": "x", "decoder.vxlan.ports": "x", "decoder.geneve.ports": "x",
+    "decoder.teredo.ports": "x", "decoder.vxlan.ports": "x", "decoder.geneve.ports": "x", "decoder.gtp.ports": "x",
 }
 ANY_TEXT = re.compile(r"""datasets\.(save-directory|\*\.(load|state))|unix-command\.filename|(control|metrics)\.group|
     firewall[.-]rule-files|pid-file|run-as\.(user|group)|

@@ -98,7 +98,7 @@ static struct decoder *open_decoder(uint8_t choice)
 
     decode_options_default(&options);
     options.vxlan_permissive = choice & OPTION_BIT_PERMISSIVE;
-    options.teredo.any = options.vxlan.any = options.geneve.any = choice & OPTION_BIT_ANY_PORT;
+    options.teredo.any = options.vxlan.any = options.geneve.any = options.gtp.any = choice & OPTION_BIT_ANY_PORT;
     if (choice & OPTION_BIT_FEW_LAYERS)
         options.max_layers = 4;
     if (decoder_new(&decoder, &options) != 0)

@@ -47,6 +47,11 @@ static const struct {
     { IP4("11") UDP_PORTS("17c1", "3039") "000086dd 00000100" INNER6, PACKET_SOURCE_GENEVE, 6, 0, 36, "geneve" },
     { IP4("11") UDP_PORTS("3039", "17c1") "03006558 00000100 01080001 11111111 01080000" ETH("0800") INNER4,
       PACKET_SOURCE_GENEVE, 4, 0, 48, "geneve" },
+    { IP4("11") UDP_PORTS("3039", "0868") "30ff001d 00000007" INNER4, PACKET_SOURCE_GTP, 4, 0, 36, "gtp" },
+    { IP4("11") UDP_PORTS("0868", "3039") "30ff0031 00000007" INNER6, PACKET_SOURCE_GTP, 6, 0, 36, "gtp" },
+    { IP4("11") UDP_PORTS("3039", "0868") "32ff0021 00000007 00010000" INNER4, PACKET_SOURCE_GTP, 4, 0, 40, "gtp" },
+    { IP4("11") UDP_PORTS("3039", "0868") "34ff002d 00000007 00000085 01100040 02c00000 00000000" INNER4,
+      PACKET_SOURCE_GTP, 4, 0, 52, "gtp" },
     { IP4("11") UDP_PORTS("3039", "0dd8") INNER6, PACKET_SOURCE_TEREDO, 6, 0, 28, "teredo" },
     { IP4("11") UDP_PORTS("0dd8", "3039") "0000 1234 0a000003" INNER6, PACKET_SOURCE_TEREDO, 6, 0, 36, "teredo" },
 };
@@ -126,6 +131,13 @@ static const struct {
     { IP4("11") UDP_PORTS("3039", "17c1") "00010800 00000100" INNER4, 37, NULL }, /* reserved flag */
     { IP4("11") UDP_PORTS("3039", "17c1") "01000800 00000100 01080001" INNER4, 41, NULL }, /* option too long */
     { IP4("11") UDP_PORTS("3039", "17c1") "00000806 00000100", 8, NULL },
+    { IP4("11") UDP_PORTS("3039", "0868") "3001001d 00000007" INNER4, 37, NULL }, /* GTP-U's echo request */
+    { IP4("11") UDP_PORTS("3039", "0868") "48ff001d 00000007" INNER4, 37, NULL }, /* version 2 */
+    { IP4("11") UDP_PORTS("3039", "0868") "20ff001d 00000007" INNER4, 37, NULL }, /* GTP' */
+    { IP4("11") UDP_PORTS("3039", "0868") "30ff001e 00000007" INNER4, 37, NULL }, /* longer than the datagram */
+    { IP4("11") UDP_PORTS("3039", "0868") "34ff0021 00000007 00000085" INNER4, 41, NULL }, /* extension too long */
+    { IP4("11") UDP_PORTS("3039", "0868") "34ff0025 00000007 00000085 00000000" INNER4, 45, NULL }, /* of length 0 */
+    { IP4("11") UDP_PORTS("3039", "0868") "30ff0004 00000007 ff030021", 12, NULL },                 /* PPP */
     { IP4("11") UDP_PORTS("3039", "0dd8") "60000000 0008 1140" IP6_FROM IP6_TO "30390050 0008 0000 00", 49,
       NULL }, /* IPv6 payload length is shorter */
     { IP4("11") UDP_PORTS("3039", "0dd8") "{6 60000000 0000 11 00" IP6_FROM IP6_TO UDP, 48, NULL },
@@ -248,11 +260,13 @@ START_TEST(obeys_options)
     struct decoding decoding;
 
     decode_options_default(&options);
-    options.teredo_enabled = options.vxlan_enabled = options.geneve_enabled = options.erspan_type1 = false;
+    options.teredo_enabled = options.vxlan_enabled = options.geneve_enabled = options.gtp_enabled = false;
+    options.erspan_type1 = false;
     decoding_open(&decoding, &options);
     for (int i = 0; i < ROW_COUNT; i++) {
         bool off = rows[i].source == PACKET_SOURCE_TEREDO || rows[i].source == PACKET_SOURCE_VXLAN ||
-                   rows[i].source == PACKET_SOURCE_GENEVE || strstr(rows[i].text, GRE("88be")) == rows[i].text;
+                   rows[i].source == PACKET_SOURCE_GENEVE || rows[i].source == PACKET_SOURCE_GTP ||
+                   strstr(rows[i].text, GRE("88be")) == rows[i].text;
 
         decoding_text(&decoding, LINK_RAW, rows[i].text);
         ck_assert_msg(decoding.count == (off ? 1 : 2), "row %d", i);

@@ -26,6 +26,7 @@ static const char *const names[COUNTER_COUNT] = {
     [COUNTER_PPP] = "ppp",
     [COUNTER_PPPOE] = "pppoe",
     [COUNTER_GENEVE] = "geneve",
+    [COUNTER_GTP] = "gtp",
     [COUNTER_GRE] = "gre",
     [COUNTER_VLAN] = "vlan",
     [COUNTER_VLAN_QINQ] = "vlan_qinq",

@@ -69,6 +69,7 @@ enum decode_counter {
     COUNTER_PPP,
     COUNTER_PPPOE,
     COUNTER_GENEVE,
+    COUNTER_GTP,
     COUNTER_GRE,
     COUNTER_VLAN,
     COUNTER_VLAN_QINQ,
@@ -108,10 +109,10 @@ struct decoder {
 typedef bool decode_header(struct decoder *decoder, struct packet *pkt, struct cursor cur);
 
 decode_header decode_arp, decode_backbone_bridge, decode_bridge, decode_chdlc, decode_dce, decode_erspan,
-    decode_erspan1, decode_esp, decode_etag, decode_ethernet, decode_geneve, decode_gre, decode_icmpv4, decode_icmpv6,
-    decode_igmp, decode_ipv4, decode_ipv6, decode_ipv6_extensions, decode_loop, decode_mpls, decode_nsh, decode_null,
-    decode_ppp, decode_pppoe_discovery, decode_pppoe_session, decode_raw, decode_sctp, decode_sll, decode_sll2,
-    decode_tcp, decode_teredo, decode_udp, decode_vlan, decode_vntag, decode_vxlan;
+    decode_erspan1, decode_esp, decode_etag, decode_ethernet, decode_geneve, decode_gre, decode_gtp, decode_icmpv4,
+    decode_icmpv6, decode_igmp, decode_ipv4, decode_ipv6, decode_ipv6_extensions, decode_loop, decode_mpls, decode_nsh,
+    decode_null, decode_ppp, decode_pppoe_discovery, decode_pppoe_session, decode_raw, decode_sctp, decode_sll,
+    decode_sll2, decode_tcp, decode_teredo, decode_udp, decode_vlan, decode_vntag, decode_vxlan;
 
 /* Returns the counter name, e.g. "event.ipv4.pkt_too_small". */
 const char *decode_event_counter_name(enum decode_event event);

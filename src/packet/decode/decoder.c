@@ -42,7 +42,8 @@ int decoder_new(struct decoder **out, const struct decode_options *options)
     decoder->options = *options;
     if (decoder->options.max_layers == 0 || decoder->options.max_layers > DECODE_MAX_LAYERS)
         decoder->options.max_layers = DECODE_MAX_LAYERS;
-    decoder->tunnel_ports = port_bits(&options->teredo) | port_bits(&options->geneve) | port_bits(&options->vxlan);
+    decoder->tunnel_ports = port_bits(&options->teredo) | port_bits(&options->geneve) | port_bits(&options->vxlan) |
+                            port_bits(&options->gtp);
     *out = decoder;
     return 0;
 }

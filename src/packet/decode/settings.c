@@ -9,7 +9,7 @@
 /* The lists of ports are strings, because they may contain rule variables. */
 struct decode_settings {
     struct decode_options options;
-    const char *teredo_ports, *vxlan_ports, *geneve_ports;
+    const char *teredo_ports, *vxlan_ports, *geneve_ports, *gtp_ports;
 };
 
 static const char *const strictness[] = { "strict", "permissive", NULL };
@@ -58,6 +58,16 @@ const struct setting decode_settings[] = {
       .type = SETTING_VARIABLE,
       .default_value = "$GENEVE_PORTS",
       .help = "UDP ports of GENEVE: numbers, a port variable or any" },
+    { .name = "decoder.gtp.enabled",
+      SETTING_FIELD(decode_settings, options.gtp_enabled),
+      .type = SETTING_BOOL,
+      .default_value = "yes",
+      .help = "Decode GTP-U, the tunnel of mobile networks" },
+    { .name = "decoder.gtp.ports",
+      SETTING_FIELD(decode_settings, gtp_ports),
+      .type = SETTING_VARIABLE,
+      .default_value = "$GTP_PORTS",
+      .help = "UDP ports of GTP-U: numbers, a port variable or any" },
     { .name = "decoder.erspan-type1",
       SETTING_FIELD(decode_settings, options.erspan_type1),
       .type = SETTING_BOOL,
@@ -81,12 +91,13 @@ static int read_ports(const struct config *config, const char *name, const char 
 int decode_options_read(const struct config *config, struct decode_options *out, struct diag *diag)
 {
     struct decode_settings settings = { .teredo_ports = NULL };
-    int errors[3];
+    int errors[4];
 
     config_fill(config, decode_settings, NULL, &settings);
     *out = settings.options;
     errors[0] = read_ports(config, "decoder.teredo.ports", settings.teredo_ports, &out->teredo, diag);
     errors[1] = read_ports(config, "decoder.vxlan.ports", settings.vxlan_ports, &out->vxlan, diag);
     errors[2] = read_ports(config, "decoder.geneve.ports", settings.geneve_ports, &out->geneve, diag);
-    return errors[0] ? errors[0] : errors[1] ? errors[1] : errors[2];
+    errors[3] = read_ports(config, "decoder.gtp.ports", settings.gtp_ports, &out->gtp, diag);
+    return errors[0] ? errors[0] : errors[1] ? errors[1] : errors[2] ? errors[2] : errors[3];
 }

@@ -4,7 +4,7 @@
 
 enum { UDP_HEADER_LENGTH = 8 };
 
-/* Teredo and GENEVE are recognized by either port; VXLAN by its destination port only (RFC 7348 §5). */
+/* Teredo, GENEVE and GTP-U are recognized by either port; VXLAN by its destination port only (RFC 7348 §5). */
 static void decode_tunnels(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
     const struct decode_options *options = &decoder->options;
@@ -19,6 +19,10 @@ static void decode_tunnels(struct decoder *decoder, struct packet *pkt, struct c
     if (options->geneve_enabled &&
         (decode_port_listed(&options->geneve, destination) || decode_port_listed(&options->geneve, source)) &&
         decode_geneve(decoder, pkt, cur))
+        return;
+    if (options->gtp_enabled &&
+        (decode_port_listed(&options->gtp, destination) || decode_port_listed(&options->gtp, source)) &&
+        decode_gtp(decoder, pkt, cur))
         return;
     if (options->vxlan_enabled && decode_port_listed(&options->vxlan, destination))
         decode_vxlan(decoder, pkt, cur);
