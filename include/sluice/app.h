@@ -29,6 +29,7 @@
 #include <stdint.h>
 
 #include "sluice/config.h"
+#include "sluice/decision.h"
 #include "sluice/diag.h"
 #include "sluice/fields.h"
 #include "sluice/file.h"
@@ -319,6 +320,10 @@ struct app_proto {
      * response_started and response_complete, which every protocol has. */
     const char *const *steps[FLOW_DIRECTIONS];
 
+    /* Names of the types of frames ("pdu", "hdr"), NULL-terminated; the index is the argument of app_frame(). NULL: the
+     * protocol has no frames. */
+    const char *const *frames;
+
     const struct app_event *events;
     size_t event_count;
     const char *const *event_aliases; /* pairs of former event name and current name, NULL-terminated; or NULL */
@@ -474,6 +479,35 @@ void app_report_ambiguous_direction(struct app_context *context);
  * inline mode the flow is dropped. */
 void app_drop_ambiguous(struct app_context *context);
 
+/* Frames: messages, or parts of them, as ranges of the stream of a direction, or of a datagram. See src/app/frame.c. */
+enum {
+    APP_FRAME_TYPES = 16,  /* maximum number of types of a protocol, with APP_FRAME_STREAM */
+    APP_FRAME_STREAM = 15, /* type of the frame with all bytes of a direction of a TCP stream */
+    APP_FRAME_MATCHES = 4, /* number of rules whose match in a frame is stored with it */
+    APP_FRAMES_MAX = 1024, /* maximum number of frames of a direction that are not inspected completely */
+};
+#define APP_FRAME_UNKNOWN UINT64_MAX /* length of a frame whose end is not known yet */
+/* Whether a loaded rule or an output uses frames of this type. */
+bool app_wants_frame(const struct app_context *context, unsigned type);
+/* Whether a loaded rule or an output uses frames of the protocol. */
+bool app_wants_frames(const struct app_context *context);
+/* Announces the frame of `length` bytes (APP_FRAME_UNKNOWN: not known yet) that begins at index `at` of the input. A
+ * frame that was announced before is not added again; its length is set. `tx`: the transaction of the frame; NULL: not
+ * known (yet). */
+void app_frame_add(struct app_context *context, const struct app_input *in, uint32_t at, uint64_t length, unsigned type,
+                   const struct app_tx *tx);
+static inline void app_frame(struct app_context *context, const struct app_input *in, uint32_t at, uint64_t length,
+                             unsigned type, const struct app_tx *tx)
+{
+    if (app_wants_frame(context, type))
+        app_frame_add(context, in, at, length, type, tx);
+}
+/* Ends the newest frame of the type, if its length is not known, before index `at` of the input. */
+void app_frame_end(struct app_context *context, const struct app_input *in, uint32_t at, unsigned type);
+/* Sets the transaction of the newest frame of the type, unless it has one. */
+void app_frame_set_tx(struct app_context *context, enum flow_direction direction, unsigned type,
+                      const struct app_tx *tx);
+
 /* Announces that another protocol follows in both directions, after the bytes consumed by this call. `name` is that
  * protocol; NULL: any, so detection restarts. The state and its transactions are kept until the new protocol is known.
  * `optional`: if no protocol is detected, the current one continues. If the named protocol is disabled or does not
@@ -514,6 +548,20 @@ void app_transfer_tx(struct app_context *context, struct transfer *t, struct app
 bool app_tx_is_pending(const struct app_tx *tx);
 /* Writes a buffer, or reads it into memory of the worker's heap. */
 void app_transfer_buffer(struct app_context *context, struct transfer *t, struct buffer *buffer);
+
+/* The keyword frame. Its parse() selects a copy of it for each type of frames. */
+struct app_frame_keyword {
+    struct keyword keyword;
+    uint8_t protocol, type; /* id of the protocol, index in its `frames` */
+};
+extern const struct keyword keyword_frame;
+/* Returns the buffer keyword of a rule as the keyword of a type of frames; NULL: it is another buffer. */
+static inline const struct app_frame_keyword *app_frame_keyword(const struct keyword *keyword)
+{
+    return keyword && keyword->kind == KEYWORD_BUFFER && keyword->parse == keyword_frame.parse
+               ? (const struct app_frame_keyword *)keyword
+               : NULL;
+}
 
 /* The keyword file.data and its getter, for the buffer tables of protocols that carry files: the inspection window of
  * file `index`, which grows. */
@@ -563,6 +611,9 @@ void app_free(struct app *app);
 struct file_engine *app_file_engine(const struct app *app);
 /* Sets the needs of the loaded rules: RULE_FILE_..., RULE_MESSAGE_MD5. Call between packets only. */
 void app_set_needs(struct app *app, unsigned needs);
+/* Sets the types of frames that rules or outputs use: a bit set for each protocol, by index in app_list. Call between
+ * packets only. */
+void app_set_frames(struct app *app, const uint16_t types[APP_MAX_PROTOCOLS]);
 void app_set_replay_order(struct app *app,
                           struct replay_order *order); /* replay ordering for expectations; NULL in the daemon */
 
@@ -690,6 +741,34 @@ static inline uint64_t app_protocols(const struct flow *flow)
 
     return (id > 0 && id < APP_FAILED ? UINT64_C(1) << id : 0) | (flow->app ? app_other_protocols(flow) : 0);
 }
+
+/* A rule that has matched in a frame: gid << 32 | sid, and the offset before which it was evaluated. */
+struct app_frame_match {
+    uint64_t rule, end;
+};
+
+/* A frame in the list of its direction. Offsets are those of the stream or, over UDP, of the datagram. */
+struct app_frame {
+    uint64_t id;               /* counts from 1 in each direction of a reading */
+    uint64_t offset, length;   /* length: APP_FRAME_UNKNOWN until the end is known */
+    uint64_t inspected;        /* set by detect: offset before which rules have inspected the frame */
+    uint64_t tx_id, tx_number; /* valid if has_tx: the members `id` and `number` of its transaction */
+    uint8_t type, protocol;
+    bool has_tx;
+    uint8_t match_count; /* number of entries in use of `matches`, which detect sets */
+    struct app_frame_match matches[APP_FRAME_MATCHES];
+    bool logged; /* set by the pipeline: the event of the frame has been written */
+};
+/* Describes a frame. `edge`: offset before which the bytes of the stream have arrived. */
+void app_frame_describe(const struct app_frame *frame, uint64_t edge, struct frame_facts *out);
+/* Gets the frames of a direction that are not inspected completely, as announced by a parser instance of the flow;
+ * `reading` as for app_get_open_transactions(). The list is valid until the flow is fed again. */
+bool app_get_frames(const struct flow *flow, unsigned reading, enum flow_direction direction, struct app_frame **list,
+                    uint32_t *count);
+/* Whether app_get_frames() yields a frame for any reading. */
+bool app_has_frames(const struct flow *flow, enum flow_direction direction);
+/* Removes the frames of a direction that end at or before the offset `until`; UINT64_MAX: all. */
+void app_remove_frames(const struct flow *flow, enum flow_direction direction, uint64_t until);
 
 /* Returns the oldest transaction of the flow; the following ones are linked by tx->next. */
 struct app_tx *app_transactions(const struct flow *flow);

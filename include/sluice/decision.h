@@ -78,6 +78,15 @@ struct filter_decision {
     struct filter_alert alerts[FILTER_MAX_ALERTS];
 };
 
+/* A frame in which a rule matched, or whose event is written. */
+struct frame_facts {
+    const char *type; /* "pdu" */
+    uint64_t id, offset, length;
+    uint64_t tx_number; /* valid if has_tx: number of the transaction in the flow, as in EVE */
+    bool has_tx;
+    bool is_complete; /* all bytes of the frame have arrived */
+};
+
 /* A rule that matched; filled in by detect. */
 struct hit {
     const struct rule *rule;
@@ -86,7 +95,8 @@ struct hit {
                        but addresses and ports */
     bool tx_guessed; /* the rule has no transaction conditions, so `tx` is the flow's current transaction; false over
                         UDP */
-    const struct app_tx *tx;        /* the transaction it matched in, or NULL; valid until app_free_completed() */
+    const struct app_tx *tx;         /* the transaction it matched in, or NULL; valid until app_free_completed() */
+    const struct frame_facts *frame; /* the frame it matched in, or NULL; valid until the detector's next packet */
     uint8_t first_text, text_count; /* captures for the alert: index of the first in decision.texts, and their number */
     struct filter_match filter;     /* firewall rules: the hook */
 };
@@ -100,6 +110,7 @@ struct alert {
     bool in_stream;          /* the relevant payload is stream data */
     bool tx_guessed;         /* as in struct hit */
     const struct app_tx *tx; /* as in struct hit */
+    const struct frame_facts *frame; /* as in struct hit */
     uint8_t first_text, text_count;
     struct filter_match filter; /* alerts of firewall rules and default policies: the hook */
 };

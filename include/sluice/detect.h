@@ -72,6 +72,8 @@ struct ruleset_databases {
 struct ruleset_databases ruleset_databases(const struct ruleset *ruleset);
 /* Returns what the rules need to know of files and messages, as bits RULE_FILE_*, RULE_MESSAGE_MD5. */
 unsigned ruleset_file_needs(const struct ruleset *ruleset);
+/* Returns the types of frames that rules select, for the protocol with this id: a bit set for app_set_frames(). */
+uint16_t ruleset_frame_types(const struct ruleset *ruleset, unsigned protocol);
 /* Whether a rule uses conntrack data of packets (ctmark, ctstate). */
 bool ruleset_needs_conntrack(const struct ruleset *ruleset);
 /* Whether a rule uses checksums (tcpv4-csum etc.): decode_check_checksums() must then be called before detection. */
@@ -146,6 +148,8 @@ struct detect_input {
     struct file_engine *files; /* file engine of the application protocols; NULL: none */
     enum detect_filter filter;
     bool filter_only; /* evaluate the firewall rules only: the flow was passed */
+    bool is_inline;   /* streams are inspected before they are forwarded: stream_options.inline_mode */
+    bool at_end;      /* no more bytes of the stream will come */
 };
 
 /*

@@ -48,6 +48,7 @@ enum output_event {
     OUTPUT_ARP,      /* an ARP message */
     OUTPUT_APP,      /* a transaction of an application protocol */
     OUTPUT_FILE,     /* a file in a transaction */
+    OUTPUT_FRAME,    /* a frame of an application protocol */
     OUTPUT_FIREWALL, /* the sluice table was changed, or a host was blocked */
     OUTPUT_ENGINE,   /* an engine died, a packet was quarantined, rules were left out, or the mode changed */
     OUTPUT_OVERLOAD, /* a queue is overloaded, packets were lost, or rules exceeded their budget */
@@ -296,6 +297,11 @@ void output_transaction(struct output_port *port, const struct packet *pkt, cons
 /* Records a fileinfo event for a file of a transaction, if enabled. */
 void output_file(struct output_port *port, const struct packet *pkt, const struct flow *flow, const struct app *app,
                  const struct app_tx *tx, const struct file *file, enum flow_direction direction, unsigned generation);
+
+/* Records a frame event for a frame of the packet's direction. To be called only if output_wants_frames(). */
+void output_frame(struct output_port *port, const struct packet *pkt, const struct frame_facts *frame,
+                  unsigned generation);
+bool output_wants_frames(const struct output_port *port); /* whether the event type frame is enabled */
 
 /* Records the flow and netflow events of a flow that ended, if enabled. To be called before stream_end(), because the
  * events report the TCP session. */

@@ -128,6 +128,8 @@ struct pipeline {
     enum checksum_checks checksums;
     struct checksum_sample *checksum_sample; /* borrowed; for CHECKSUMS_AUTO */
     bool drop_undecodable;
+    bool has_frames;       /* rules or outputs use frames of application protocols */
+    bool logs_frames;      /* frames have events */
     bool filters;          /* the ruleset has firewall rules, and inline_mode is true */
     bool inline_mode;      /* true: verdicts have effect (IPS); false: passive (IDS, replay without --ips) */
     enum ips_mode mode;    /* with inline_mode only; alert-only: no packet is dropped or changed */

@@ -231,6 +231,12 @@ void stream_clear_urgent(struct stream *stream, struct flow *flow, enum flow_dir
 size_t stream_copy(const struct stream *stream, const struct flow *flow, enum flow_direction direction, uint8_t *out,
                    size_t size, void (*on_gap)(size_t at, uint64_t missing, void *user), void *user);
 
+/* Copies stored bytes of a direction's stream: from the first one at or behind *offset up to the next gap, but not
+ * beyond the offset `until`. Sets *offset to the offset of the first copied byte. Returns the number of bytes, at most
+ * `size`; 0: no byte of the range is stored. */
+size_t stream_copy_run(const struct flow *flow, enum flow_direction direction, uint64_t *offset, uint64_t until,
+                       uint8_t *out, size_t size);
+
 /* Transfers the session of a flow to another process (sluice/transfer.h). The writer calls it only for flows with a
  * session. The reader returns false when out of memory or on an error; then the flow has no session, and its packets
  * are inspected one by one. */

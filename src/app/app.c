@@ -248,6 +248,7 @@ static const char *const other_counters[] = {
     "app_layer.memcap.resumed_flows",
     "app_layer.byterange.reassembled_files",
     "app_layer.byterange.abandoned_files",
+    "app_layer.frames.lost",
 };
 enum {
     FAILED_TCP,
@@ -260,6 +261,7 @@ enum {
     RESUMED_FLOWS,
     REASSEMBLED_FILES,
     ABANDONED_FILES,
+    LOST_FRAMES,
     OTHER_COUNTERS
 };
 _Static_assert(sizeof(other_counters) / sizeof(other_counters[0]) == OTHER_COUNTERS, "a name for each");
@@ -282,6 +284,8 @@ static uint64_t get_other_counter(const struct app *app, unsigned which)
         return app->reassembled_files;
     case ABANDONED_FILES:
         return app->abandoned_files;
+    case LOST_FRAMES:
+        return app->lost_frames;
     default:
         return app->failed_flows[which == FAILED_UDP];
     }
@@ -409,6 +413,7 @@ static void free_reading(struct app *app, struct app_flow *af)
         af->proto->stop(&context, af->state);
     if (af->fallback && af->fallback->stop)
         af->fallback->stop(&context, af->fallback_state);
+    app_free_frames(app, af);
     heap_release(app->heap, af->state);
     heap_release(app->heap, af->fallback_state);
     heap_release(app->heap, af->tag);

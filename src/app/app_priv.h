@@ -11,6 +11,7 @@
  *   tx.c         transactions
  *   memory.c     selection of the flow that frees memory when the memcap is nearly used up
  *   expect.c     flows announced by another flow
+ *   frame.c      frames, and the keyword frame
  *   byterange.c  reassembly of files from byte ranges of several transactions
  *   transfer.c   transfer of flows to another process
  *   registry.c   the table of protocols
@@ -121,12 +122,15 @@ struct app_flow {
                        not confirmed the protocol of the main reading; see app_feed_stream() */
     bool drop_ambiguous; /* main reading: app_drop_ambiguous() was called in any reading during the current packet */
     bool resumed;        /* the parser was restarted after app_evict() */
-    bool keep_files[FLOW_DIRECTIONS];    /* main reading: a rule with filestore:...,flow stores all files */
-    uint32_t store_sid[FLOW_DIRECTIONS]; /* with keep_files: sid of that rule */
+    bool keep_files[FLOW_DIRECTIONS];           /* main reading: a rule with filestore:...,flow stores all files */
+    uint32_t store_sid[FLOW_DIRECTIONS];        /* with keep_files: sid of that rule */
+    struct app_frames *frames[FLOW_DIRECTIONS]; /* frames that are not inspected completely; NULL: there were none */
 };
 
 /* Counters of a protocol: flows, transactions, and errors (parser failures, failed allocations, gaps in the stream). */
 enum app_count { COUNT_FLOW, COUNT_TX, COUNT_PARSER, COUNT_ALLOC, COUNT_GAP, COUNT_KINDS };
+
+struct app_frames; /* frame.c */
 
 struct app_shared {
     struct expected_flows expected;
@@ -163,6 +167,8 @@ struct app {
     struct byterange_table *byteranges;          /* files being reassembled; NULL before the first range */
     size_t byterange_memory;                     /* heap bytes of `byteranges`, which belong to no flow */
     uint64_t reassembled_files, abandoned_files; /* counters of byterange.c */
+    uint16_t frame_types[APP_MAX_PROTOCOLS];     /* types of frames that are used, by protocol index */
+    uint64_t lost_frames;                        /* frames that were not listed because the list was full */
 };
 
 /* Argument of parser functions; valid during the call. */
@@ -219,6 +225,12 @@ static inline size_t app_flow_memory(const struct app *app)
 {
     return heap_memory(app->heap) - app->byterange_memory;
 }
+
+/* --- frame.c -------------------------------------------------------------------------------------- */
+
+/* Announces the frame of the whole direction, and ends it with the direction. Called before the parser. */
+void app_frame_stream(struct app_context *context, const struct app_input *in);
+void app_free_frames(struct app *app, struct app_flow *af);
 
 /* --- tx.c ----------------------------------------------------------------------------------------- */
 

@@ -172,6 +172,8 @@ static bool call_parser(struct feeding *f, enum flow_direction direction, struct
     uint64_t refused = heap_refused_count(f->app->heap);
     static const uint8_t nothing[1];
 
+    if (app_wants_frame(&context, APP_FRAME_STREAM))
+        app_frame_stream(&context, in);
     if (!in->bytes)
         in->bytes = nothing; /* parsers add offsets to the pointer; NULL + 0 is undefined in C */
 

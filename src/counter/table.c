@@ -181,6 +181,8 @@ const struct counter counter_table[] = {
       "Files reassembled from HTTP byte ranges" },
     { "app_layer.byterange.abandoned_files", "files", COUNTER_TOTAL, "app_byterange", "result=abandoned",
       "Files of HTTP byte ranges given up before they were complete" },
+    { "app_layer.frames.lost", "frames", COUNTER_TOTAL, "app_frames", "result=lost",
+      "Frames that rules and events missed, because too many frames of a stream were incomplete" },
     { "exception_policy.*.*.*", "applications", COUNTER_TOTAL, "exception_policy", "cause cause policy",
       "How often an exception policy was applied, by cause and policy" },
     { "ips.exception.*.*", "applications", COUNTER_TOTAL, "exception_policy", "cause policy",

@@ -681,6 +681,7 @@ static void add_output(struct stats *stats, const struct output *output)
         [OUTPUT_ARP] = { "output.arp.written", "output.arp.lost" },
         [OUTPUT_APP] = { "output.app.written", "output.app.lost" },
         [OUTPUT_FILE] = { "output.file.written", "output.file.lost" },
+        [OUTPUT_FRAME] = { "output.frame.written", "output.frame.lost" },
         [OUTPUT_FIREWALL] = { "output.firewall.written", "output.firewall.lost" },
         [OUTPUT_ENGINE] = { "output.engine.written", "output.engine.lost" },
         [OUTPUT_OVERLOAD] = { "output.overload.written", "output.overload.lost" },
@@ -698,7 +699,6 @@ static void add_output(struct stats *stats, const struct output *output)
     add_counter(stats, "output.write_errors", counters.write_errors);
 
     struct output_pcap_counters pcap;
-
     if (output_pcap_counters(output, &pcap)) {
         add_counter(stats, "pcap_log.packets", pcap.packets);
         add_counter(stats, "pcap_log.written", pcap.written);

@@ -22,10 +22,15 @@ enum {
 };
 
 static const char *const type_names[] = {
-    [RULE_TYPE_IP_ONLY] = "ip_only",           [RULE_TYPE_LIKE_IP_ONLY] = "like_ip_only",
-    [RULE_TYPE_PROTOCOL_DETECTED] = "pd_only", [RULE_TYPE_PACKET] = "pkt",
-    [RULE_TYPE_PACKET_STREAM] = "pkt_stream",  [RULE_TYPE_STREAM] = "stream",
-    [RULE_TYPE_APP_LAYER] = "app_layer",       [RULE_TYPE_TRANSACTION] = "app_tx",
+    [RULE_TYPE_IP_ONLY] = "ip_only",
+    [RULE_TYPE_LIKE_IP_ONLY] = "like_ip_only",
+    [RULE_TYPE_PROTOCOL_DETECTED] = "pd_only",
+    [RULE_TYPE_PACKET] = "pkt",
+    [RULE_TYPE_PACKET_STREAM] = "pkt_stream",
+    [RULE_TYPE_STREAM] = "stream",
+    [RULE_TYPE_APP_LAYER] = "app_layer",
+    [RULE_TYPE_TRANSACTION] = "app_tx",
+    [RULE_TYPE_FRAME] = "frame",
 };
 static const char *const evaluations[] = {
     [RULE_TYPE_IP_ONLY] = "for the first packet of a flow in each direction",
@@ -36,6 +41,7 @@ static const char *const evaluations[] = {
     [RULE_TYPE_STREAM] = "for new data of a stream",
     [RULE_TYPE_APP_LAYER] = "for each packet of a flow with the application protocol",
     [RULE_TYPE_TRANSACTION] = "for a transaction, when its buffers are available",
+    [RULE_TYPE_FRAME] = "for new bytes of a frame",
 };
 static const char *const direction_names[] = { [FLOW_TO_SERVER] = "to_server", [FLOW_TO_CLIENT] = "to_client" };
 
@@ -228,7 +234,7 @@ static void put_prefilter(struct analysis *analysis)
     const struct rule *rule = signature->rule;
     struct text *out = analysis->out;
     bool marked = has_fast_pattern(rule), found = false;
-    int event = signature->of_transaction ? -1 : rule_required_event(rule);
+    int event = signature->of_transaction || signature->of_frame ? -1 : rule_required_event(rule);
     struct literal literal;
 
     if (signature->of_transaction && signature->by_payload)
@@ -236,7 +242,7 @@ static void put_prefilter(struct analysis *analysis)
     else if (signature->of_transaction)
         found = signature->plans && transaction_plan_literal(signature, signature->plans, &literal);
     else if (event < 0)
-        found = literal_choose(rule, false, LITERAL_BOTH_WAYS, &literal);
+        found = literal_choose(rule, signature->of_frame, LITERAL_BOTH_WAYS, &literal);
     if (found) {
         put_literal(analysis, &literal, marked);
     } else if (event >= 0) {
@@ -257,6 +263,8 @@ static void put_prefilter(struct analysis *analysis)
         warn(analysis, "no pattern finds the rule (%s): it is evaluated %s, if header and packet conditions match",
              reason, evaluation_of(signature));
     }
+    if (signature->of_frame)
+        return;
     if (!signature->of_transaction && event < 0 && signature->type != RULE_TYPE_IP_ONLY && (!found || !literal.buffer))
         put_groups(analysis, found ? &literal : NULL);
     else if (signature->of_transaction && signature->by_payload && found)

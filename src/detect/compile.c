@@ -72,6 +72,8 @@ static void collect_prefilters(const struct ruleset *ruleset, struct compile_wor
         for (uint32_t k = 0; k < transaction_prefilter_count(&ruleset->transactions[i]); k++)
             add_work(work, transaction_prefilter(&ruleset->transactions[i], k));
     }
+    for (size_t i = 0; i < frame_group_count(ruleset); i++)
+        add_work(work, frame_prefilter(ruleset, i));
     for (uint32_t i = 0; i < ruleset->group_count; i++)
         collect_group(&ruleset->groups[i], work);
 }
@@ -103,7 +105,7 @@ int ruleset_compile(struct ruleset *ruleset, const struct ruleset_options *optio
     int err;
 
     work.prefilters = calloc((TRAFFIC_COUNT + ruleset->group_count) * (size_t)GROUP_PREFILTERS + RULESET_MAX_BUFFERS +
-                                 transaction_group_count() * (TRANSACTION_BUFFERS + 2),
+                                 transaction_group_count() * (TRANSACTION_BUFFERS + 2) + frame_group_count(ruleset),
                              sizeof(*work.prefilters));
     if (!work.prefilters)
         return -ENOMEM;

@@ -28,7 +28,9 @@ int detector_new(struct detector **out, const struct detector_options *options)
            sizeof(detector->stream_inspection_window));
     detector->pcre = pcre_scratch_new(&limits);
     detector->transforms = transform_scratch_new();
-    if (!detector->pcre || !detector->transforms || budget_new(&detector->budget, &options->budget) ||
+    detector->frame_bytes = malloc(FRAME_PIECE_MAX);
+    if (!detector->pcre || !detector->transforms || !detector->frame_bytes ||
+        budget_new(&detector->budget, &options->budget) ||
         pool_new(&detector->pending, sizeof(struct flow_detection), options->flow_memcap) ||
         pool_new(&detector->transactions, sizeof(struct app_detection), options->transaction_memcap)) {
         detector_free(detector);
@@ -49,6 +51,7 @@ void detector_free(struct detector *detector)
     pool_free(detector->transactions);
     transform_scratch_free(detector->transforms);
     budget_free(detector->budget);
+    free(detector->frame_bytes);
     candidates_free(&detector->candidates);
     free(detector->hits);
     free(detector->hit_signatures);
@@ -68,6 +71,8 @@ static int grow_scratch(const struct ruleset *ruleset, struct hs_scratch **scrat
     }
     for (uint32_t i = 0; i < ruleset->buffer_count && !err; i++)
         err = prefilter_grow_scratch(ruleset->buffers[i].prefilter, scratch);
+    for (size_t i = 0; i < frame_group_count(ruleset) && !err; i++)
+        err = prefilter_grow_scratch(frame_prefilter(ruleset, i), scratch);
     for (size_t i = 0; i < transaction_group_count(); i++) {
         const struct transaction_group *group = &ruleset->transactions[i];
 
@@ -294,6 +299,7 @@ static void begin(struct detector *detector, const struct ruleset *ruleset, cons
     if (!begun) {
         detector->hit_count = 0;
         detector->limited_count = 0;
+        detector->frame_count = 0;
         detector->texts.count = 0;
         detector->filter.verdict = FILTER_NONE;
     }
@@ -393,6 +399,8 @@ void detect_packet(struct detector *detector, const struct ruleset *ruleset, con
         rescan_window(ev);
         if (detector->hit_count > 0)
             guess_transactions(ev);
+        if (ruleset->frames)
+            detect_frames(ev);
     }
     evaluate_transactions(ev);
     if (pkt->flags & PACKET_EITHER_DIRECTION) {
@@ -405,6 +413,8 @@ void detect_packet(struct detector *detector, const struct ruleset *ruleset, con
         if (!ev->is_refused && !ev->is_passed) {
             collect_packet(ev);
             evaluate_candidates(ev);
+            if (ruleset->frames)
+                detect_frames(ev);
         }
         evaluate_transactions(ev);
         pkt->flags ^= PACKET_TO_CLIENT;
@@ -426,6 +436,8 @@ void detect_chunk(struct detector *detector, const struct stream_chunk *chunk)
         rescan_window(ev);
         if (detector->hit_count > 0)
             guess_transactions(ev);
+        if (ev->ruleset->frames)
+            detect_frames(ev);
     }
     evaluate_transactions(ev);
 }

@@ -17,6 +17,7 @@
  *     prefilter.c         searches the literals of a buffer and adds candidates
  *     matcher.c           Hyperscan databases; anchored.c  literals with a fixed offset
  *   transaction_priv.h  rules on transactions: transaction_groups.c, transaction.c
+ *   frame.c             rules on frames
  *   signature.h         signatures: signature.c  compiles rules to signatures and sorts them
  *   detector_priv.h     the detector
  *     detect.c            inspection of a packet

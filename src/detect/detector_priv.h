@@ -82,6 +82,11 @@ struct evaluation {
 
 enum { PAYLOAD_SEEN = 64, LIMITED_MAX = 16 };
 
+/* FRAME_WINDOW: bytes before the new ones of a frame that are inspected again, as in Suricata. FRAME_PIECE_MAX: maximum
+ * number of bytes of a frame that are inspected at once. FRAME_HITS: frames of a packet for which hits have
+ * struct frame_facts. */
+enum { FRAME_WINDOW = 2500, FRAME_PIECE_MAX = 64 << 10, FRAME_HITS = 256 };
+
 struct detector {
     struct evaluation evaluation; /* of the current packet; valid from detect_packet() to detect_finish() */
     struct hs_scratch *scratch;
@@ -113,10 +118,13 @@ struct detector {
     const uint8_t *payload;                             /* payload of the current packet */
     uint32_t payload_length;
     struct detect_counters counters;
-    struct budget *budget;         /* NULL: rules are not timed */
-    struct merged_scan merged;     /* result for the current chunk */
-    struct filter_decision filter; /* decision of the firewall rules about the current packet */
-    const struct packet *begun;    /* packet for which detect_hook() was called; NULL: none */
+    struct budget *budget;                 /* NULL: rules are not timed */
+    struct merged_scan merged;             /* result for the current chunk */
+    struct filter_decision filter;         /* decision of the firewall rules about the current packet */
+    const struct packet *begun;            /* packet for which detect_hook() was called; NULL: none */
+    uint8_t *frame_bytes;                  /* FRAME_PIECE_MAX bytes: the part of a frame that is inspected */
+    uint32_t frame_count;                  /* number of entries of `frames` in use */
+    struct frame_facts frames[FRAME_HITS]; /* frames of the current packet in which rules matched */
 };
 
 /* --- budget.c ------------------------------------------------------------------------------------- */
@@ -166,6 +174,8 @@ void evaluate_end_limits(struct detector *detector, const struct rule *rule);
 /* Adds a hit of a rule that matched the packet, and executes its actions. Returns false if the rule had a hit. */
 bool evaluate_hit(struct evaluation *ev, uint32_t index);
 void evaluate_transaction_hit(struct evaluation *ev, uint32_t index, struct app_tx *tx);
+/* As evaluate_hit() for a rule that matched in a frame. `edge`: offset before which the stream has arrived. */
+void evaluate_frame_hit(struct evaluation *ev, uint32_t index, const struct app_frame *frame, uint64_t edge);
 void evaluate_sort(struct detector *detector);
 /* Prefetches the data that the evaluation of the first 32 candidates reads first. */
 void evaluate_prefetch(const struct evaluation *ev);
@@ -187,6 +197,18 @@ static inline void detect_transactions(struct evaluation *ev)
 
     if (first) /* most packets have none */
         detect_unseen_transactions(ev, first);
+}
+
+/* --- frame.c -------------------------------------------------------------------------------------- */
+
+/* Evaluates the rules on frames of the packet's direction that have new bytes; ruleset->frames is not NULL. */
+void detect_listed_frames(struct evaluation *ev);
+static inline void detect_frames(struct evaluation *ev)
+{
+    const struct flow *flow = ev->input->packet->flow;
+
+    if (flow && flow->app && app_has_frames(flow, ev->direction))
+        detect_listed_frames(ev);
 }
 
 /* --- Packets -------------------------------------------------------------------------------------- */

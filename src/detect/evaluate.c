@@ -320,10 +320,16 @@ static bool applies_to_flow(const struct signature *signature, bool in_stream)
     return type == RULE_TYPE_STREAM || type == RULE_TYPE_PACKET_STREAM ? in_stream : type != RULE_TYPE_PACKET;
 }
 
-/* Adds a hit. Returns false if the rule has a hit with the same `tx` in this packet already, or if the list is full.
- * The list can be full only if rules match in several transactions of one packet. The last hit of a full list is
- * replaced if the new one is before it, so a drop is never lost to alerts. */
-static bool add_hit(struct evaluation *ev, uint32_t index, const struct app_tx *tx)
+/* Returns whether both are the same frame of a packet; NULL: none. */
+static bool same_frame(const struct frame_facts *a, const struct frame_facts *b)
+{
+    return a == b || (a && b && a->id == b->id && a->type == b->type && a->offset == b->offset);
+}
+
+/* Adds a hit. Returns false if the rule has a hit with the same `tx` and `frame` in this packet already, or if the list
+ * is full. The list can be full only if rules match in several transactions of one packet. The last hit of a full list
+ * is replaced if the new one is before it, so a drop is never lost to alerts. */
+static bool add_hit(struct evaluation *ev, uint32_t index, const struct app_tx *tx, const struct frame_facts *frame)
 {
     const struct signature *signature = &ev->ruleset->signatures[index];
     struct detector *detector = ev->detector;
@@ -331,7 +337,8 @@ static bool add_hit(struct evaluation *ev, uint32_t index, const struct app_tx *
     uint32_t at = detector->hit_count;
 
     for (uint32_t i = 0; i < detector->hit_count; i++) {
-        if (detector->hit_signatures[i] != index || detector->hits[i].tx != tx)
+        if (detector->hit_signatures[i] != index || detector->hits[i].tx != tx ||
+            !same_frame(detector->hits[i].frame, frame))
             continue;
         detector->hits[i].in_stream |=
             ev->match.in_stream; /* if one match is in the stream, drop and pass apply to the flow */
@@ -355,6 +362,7 @@ static bool add_hit(struct evaluation *ev, uint32_t index, const struct app_tx *
                     .hook = signature->rule->firewall ? signature->rule->hook.name : NULL,
                     .policy = { .action = signature->rule->action, .scope = signature->rule->scope } },
         .tx = tx,
+        .frame = frame,
     };
     detector->hit_signatures[at] = index;
     detector->hit_count++;
@@ -370,7 +378,7 @@ static bool add_hit(struct evaluation *ev, uint32_t index, const struct app_tx *
 
 bool evaluate_hit(struct evaluation *ev, uint32_t index)
 {
-    if (!add_hit(ev, index, NULL))
+    if (!add_hit(ev, index, NULL, NULL))
         return false;
     for (const struct match_action *action = ev->ruleset->signatures[index].rule->actions; action;
          action = action->next)
@@ -383,12 +391,36 @@ void evaluate_transaction_hit(struct evaluation *ev, uint32_t index, struct app_
     const struct signature *signature = &ev->ruleset->signatures[index];
     /* If the rule has matched in another reading of the message, the alert exists already, but files of this reading
      * may still be stored. */
-    bool is_new =
-        !app_tx_record_match(tx, ev->direction, signature->rule->gid, signature->rule->sid) || add_hit(ev, index, tx);
+    bool is_new = !app_tx_record_match(tx, ev->direction, signature->rule->gid, signature->rule->sid) ||
+                  add_hit(ev, index, tx, NULL);
 
     ev->match.transaction = tx;
     ev->match.direction = ev->direction;
     for (const struct match_action *action = signature->rule->actions; action && is_new; action = action->next)
+        action->act(&ev->match, action->data);
+    ev->match.transaction = NULL;
+}
+
+void evaluate_frame_hit(struct evaluation *ev, uint32_t index, const struct app_frame *frame, uint64_t edge)
+{
+    struct detector *detector = ev->detector;
+    struct app_tx *tx = frame->has_tx ? app_transactions(ev->input->packet->flow) : NULL;
+    struct frame_facts facts;
+    uint32_t at = 0;
+
+    while (tx && tx->id != frame->tx_id)
+        tx = tx->next;
+    app_frame_describe(frame, edge, &facts);
+    while (at < detector->frame_count && !same_frame(&detector->frames[at], &facts))
+        at++;
+    if (at == detector->frame_count && at < FRAME_HITS)
+        detector->frames[detector->frame_count++] = facts;
+    if (!add_hit(ev, index, tx, at < FRAME_HITS ? &detector->frames[at] : NULL))
+        return;
+    ev->match.transaction = tx;
+    ev->match.direction = ev->direction;
+    for (const struct match_action *action = ev->ruleset->signatures[index].rule->actions; action;
+         action = action->next)
         action->act(&ev->match, action->data);
     ev->match.transaction = NULL;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Builds a ruleset: each rule is compiled to a signature (signature.c). A signature is added
+ * - to the groups of its types of frames, if it selects frames (frame.c), else
  * - to the groups of its application protocols, if it is evaluated on transactions (transaction_groups.c), else
  * - to the list of a packet event, if it requires one, else
  * - to a prefilter, if it has a literal, else
@@ -117,6 +118,8 @@ static int group_signature(struct ruleset *ruleset, struct group_builder *builde
 
     if (signature->rule->firewall)
         return signature->of_transaction ? transaction_rule_add(ruleset, index) : 0;
+    if (signature->of_frame)
+        return frame_rule_add(ruleset, index);
     if (signature->of_transaction) {
         signature->by_payload = literal_choose_payload(signature->rule, &literal);
         if (signature->by_payload && add_to_payload(ruleset, builder, index, &literal))
@@ -210,6 +213,7 @@ void ruleset_free(struct ruleset *ruleset)
         free(ruleset->by_event[i].index);
     free(ruleset->by_event);
     transaction_groups_clear(ruleset);
+    frame_groups_clear(ruleset);
     filter_free(ruleset->filter);
     arena_free(ruleset->arena);
     free(ruleset->without_ip.index);

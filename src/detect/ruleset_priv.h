@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sluice/app.h"
 #include "sluice/arena.h"
 #include "sluice/detect.h"
 #include "sluice/keyword.h"
@@ -20,6 +21,7 @@ struct evaluation;
 struct prefilter;
 struct transaction_group;
 struct filter;
+struct frame_group;
 
 /* Kinds of traffic, for each of which rules are grouped separately, so that UDP is not searched for literals of TCP
  * rules. */
@@ -95,9 +97,11 @@ struct ruleset {
     struct signature_list *by_event;                    /* per packet event: the rules that require the event */
     struct buffer_prefilter buffers[RULESET_MAX_BUFFERS];
     uint32_t buffer_count;
-    bool needs_checksums; /* some rule tests checksums */
-    unsigned file_needs;  /* union of all rules' needs: RULE_FILE_* */
-    bool needs_conntrack; /* some rule tests conntrack data */
+    bool needs_checksums;                        /* some rule tests checksums */
+    unsigned file_needs;                         /* union of all rules' needs: RULE_FILE_* */
+    struct frame_group *frames;                  /* by [protocol id][type]; NULL: no rule selects frames */
+    uint16_t frame_types[APP_MAX_PROTOCOLS + 1]; /* types of frames that rules select, by protocol id */
+    bool needs_conntrack;                        /* some rule tests conntrack data */
     struct ruleset_databases databases;
     bool scans_packets; /* some TCP rule with a literal inspects packets, so payload that is in the stream is scanned
                            for packets, too */
@@ -164,6 +168,15 @@ int address_index_new(struct address_index **out, const struct ruleset *ruleset,
 void address_index_free(struct address_index *index);
 /* Adds all signatures whose addresses may match the packet to the candidates. The packet has an IP header. */
 void address_index_find(const struct address_index *index, struct detector *detector, const struct packet *pkt);
+
+/* --- frame.c -------------------------------------------------------------------------------------- */
+
+bool rule_is_of_frame(const struct rule *rule);
+int frame_rule_add(struct ruleset *ruleset, uint32_t index); /* 0 or -ENOMEM */
+/* Number of groups of frames, and the prefilter of one of them; NULL: it has none. */
+size_t frame_group_count(const struct ruleset *ruleset);
+struct prefilter *frame_prefilter(const struct ruleset *ruleset, size_t number);
+void frame_groups_clear(struct ruleset *ruleset);
 
 /* --- compile.c ------------------------------------------------------------------------------------ */
 

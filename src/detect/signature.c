@@ -120,6 +120,8 @@ static void set_scope_and_type(struct signature *signature, const struct rule *r
                               : RULE_TYPE_IP_ONLY;
     else if (has_packet_buffer)
         signature->type = RULE_TYPE_PACKET;
+    else if (signature->of_frame)
+        signature->type = RULE_TYPE_FRAME;
     else if (signature->of_transaction)
         signature->type = RULE_TYPE_TRANSACTION;
     else if (signature->scope != SCOPE_PACKET)
@@ -158,6 +160,7 @@ void signature_compile(struct signature *signature, const struct rule *rule)
         .ipv6 = protocol->ipv6,
         .any_packet = protocol->any_packet,
         .of_transaction = rule_is_of_transaction(rule),
+        .of_frame = rule_is_of_frame(rule),
         .transactional = rule->transactional,
         .applications = rule_application_mask(rule),
     };

@@ -38,6 +38,7 @@ enum rule_type {
     RULE_TYPE_STREAM,        /* other contents: the flow if they match in the stream, else the packet */
     RULE_TYPE_APP_LAYER,     /* only an application protocol: the flow */
     RULE_TYPE_TRANSACTION,   /* transactions of an application protocol: the flow */
+    RULE_TYPE_FRAME,         /* frames of an application protocol: the flow */
 };
 
 /* The compiled form of a rule: the data that the evaluation of a candidate reads. A NULL set is `any`. */
@@ -60,7 +61,9 @@ struct signature {
     bool has_literal; /* the prefilter finds the rule by a literal in the payload. A rule on the stream without such a
                          literal is evaluated for every chunk */
     uint8_t type;     /* enum rule_type */
-    bool of_transaction;   /* true: evaluated on transactions, by its plans; false: on packets */
+    bool of_transaction;         /* true: evaluated on transactions, by its plans; false: on packets */
+    bool of_frame;               /* true: evaluated on frames */
+    bool frame_start, frame_end; /* of_frame: a condition refers to the start, or the end, of the frame */
     bool transactional;    /* the rule uses `=>`: evaluated for packets to the client, although its header describes
                               packets to the server */
     uint64_t applications; /* bits by application protocol id: the flow must have one of these protocols; 0: any */

@@ -299,7 +299,7 @@ bool rule_is_of_transaction(const struct rule *rule)
         return true;
     for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next) {
         if (buffer->keyword && buffer->keyword->scope.applications)
-            return true;
+            return !app_frame_keyword(buffer->keyword);
     }
     return false;
 }

@@ -3,6 +3,8 @@
  * Records of transactions and files, written by the worker. The protocol writes the members of the event as fields
  * (sluice/fields.h), and the output thread formats them as JSON.
  */
+#include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "client.h"
@@ -57,6 +59,80 @@ static void describe_alert(struct record_scratch *scratch, const struct app *app
     out->own_length = fields->length - out->at - out->length;
 }
 
+/* --- Frames --------------------------------------------------------------------------------------- */
+
+enum { FRAME_PAYLOAD_MAX = 4095 /* bytes of a frame in its object, as in Suricata */ };
+
+/* Copies the bytes of a frame from a stream, with a note in place of each gap, as in Suricata. Returns the length of
+ * the result. */
+static uint32_t copy_frame(const struct packet *pkt, const struct frame_facts *frame, enum flow_direction direction,
+                           uint8_t out[FRAME_PAYLOAD_MAX])
+{
+    uint64_t at = frame->offset, end = frame->offset + frame->length;
+    uint32_t length = 0;
+
+    while (at < end && length < FRAME_PAYLOAD_MAX) {
+        uint8_t bytes[FRAME_PAYLOAD_MAX];
+        uint64_t next = at;
+        size_t copied = stream_copy_run(pkt->flow, direction, &next, end, bytes, FRAME_PAYLOAD_MAX - length);
+        uint64_t missing = (copied > 0 ? next : end) - at;
+
+        if (copied == 0 && !frame->is_complete)
+            break;
+        if (missing > 0) {
+            char note[48];
+            uint32_t noted =
+                (uint32_t)snprintf(note, sizeof(note), "[%llu bytes missing]", (unsigned long long)missing);
+
+            noted = noted < FRAME_PAYLOAD_MAX - length ? noted : FRAME_PAYLOAD_MAX - length;
+            memcpy(out + length, note, noted);
+            length += noted;
+        }
+        if (copied > FRAME_PAYLOAD_MAX - length)
+            copied = FRAME_PAYLOAD_MAX - length;
+        memcpy(out + length, bytes, copied);
+        length += (uint32_t)copied;
+        at += missing + copied;
+    }
+    return length;
+}
+
+static void describe_frame(struct fields *fields, const struct packet *pkt, const struct frame_facts *frame)
+{
+    bool to_client = pkt->flags & PACKET_TO_CLIENT, in_stream = pkt->protocol == IPPROTO_TCP;
+    uint8_t bytes[FRAME_PAYLOAD_MAX];
+    uint32_t length = 0;
+
+    fields_object_open(fields, "frame");
+    fields_string(fields, "type", frame->type);
+    fields_uint(fields, "id", frame->id);
+    fields_string(fields, "direction", to_client ? "toclient" : "toserver");
+    if (in_stream)
+        fields_uint(fields, "stream_offset", frame->offset);
+    fields_uint(fields, "length", frame->length);
+    fields_bool(fields, "complete", frame->is_complete);
+    if (in_stream) {
+        length = copy_frame(pkt, frame, to_client ? FLOW_TO_CLIENT : FLOW_TO_SERVER, bytes);
+    } else if (pkt->payload && frame->offset < pkt->payload_length) {
+        uint64_t left = pkt->payload_length - frame->offset, wanted = frame->length < left ? frame->length : left;
+
+        length = wanted < FRAME_PAYLOAD_MAX ? (uint32_t)wanted : FRAME_PAYLOAD_MAX;
+        memcpy(bytes, pkt->payload + frame->offset, length);
+    }
+    if (length > 0) {
+        fields_base64(fields, "payload", bytes, length);
+        for (uint32_t i = 0; i < length; i++) {
+            bool printable = (bytes[i] >= 0x20 && bytes[i] < 0x7f) || bytes[i] == '\n' || bytes[i] == '\r';
+
+            bytes[i] = printable ? bytes[i] : '.';
+        }
+        fields_bytes(fields, "payload_printable", bytes, length);
+    }
+    if (frame->has_tx)
+        fields_uint(fields, "tx_id", frame->tx_number);
+    fields_object_close(fields);
+}
+
 /* Returns the index of the first alert that has the same transaction as the alert with index `alert`; this may be
  * `alert` itself. */
 static size_t first_alert_of_tx(const struct decision *decision, size_t alert)
@@ -85,6 +161,10 @@ void app_alert_collect(struct record_scratch *scratch, const struct eve_options 
             *out = scratch->transactions[first];
         else if (tx && app)
             describe_alert(scratch, app, tx, eve->alert.app_layer, direction, out);
+        out->frame_at = scratch->fields.length;
+        if (decision->alerts[i].frame)
+            describe_frame(&scratch->fields, pkt, decision->alerts[i].frame);
+        out->frame_length = scratch->fields.length - out->frame_at;
         if (first == i && eve->xff.alert.enabled)
             out->client = tx ? client_of_tx(&eve->xff.alert, tx) : client_of_flow(&eve->xff.alert, pkt->flow);
         scratch->has_transactions |= out->is_present || out->client.ip_version != 0;
@@ -126,7 +206,7 @@ void app_record_write(struct packet_record *out, const struct record_scratch *sc
         .own_at = scratch->own_at,
         .generation = generation,
         .app_event_type = type,
-        .app_tx_id = tx->number,
+        .app_tx_id = tx ? tx->number : 0,
         .client = scratch->client,
         .has_flow = true,
     };
@@ -258,4 +338,22 @@ void output_file(struct output_port *port, const struct packet *pkt, const struc
     scratch->own_at = scratch->fields.length;
     add_client(scratch, &output_eve(port)->xff.files, tx);
     write_event(port, scratch, OUTPUT_FILE, "fileinfo", pkt, flow, tx, direction == FLOW_TO_CLIENT, generation);
+}
+
+void output_frame(struct output_port *port, const struct packet *pkt, const struct frame_facts *frame,
+                  unsigned generation)
+{
+    struct record_scratch *scratch = output_scratch(port);
+
+    flow_variables_collect(scratch, NULL, output_eve(port)->metadata ? pkt->flow : NULL);
+    fields_init(&scratch->fields, scratch->field_bytes, sizeof(scratch->field_bytes));
+    scratch->client = (struct record_client){ .ip_version = 0 };
+    describe_frame(&scratch->fields, pkt, frame);
+    scratch->own_at = scratch->fields.length;
+    write_event(port, scratch, OUTPUT_FRAME, "frame", pkt, pkt->flow, NULL, pkt->flags & PACKET_TO_CLIENT, generation);
+}
+
+bool output_wants_frames(const struct output_port *port)
+{
+    return output_wanted(port) & 1u << OUTPUT_FRAME;
 }

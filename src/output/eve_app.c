@@ -20,7 +20,7 @@ void eve_application(struct text *out, uint32_t application)
 
 void eve_app(struct eve *eve, struct text *out, const struct packet_record *record)
 {
-    bool is_file = record->kinds & 1u << OUTPUT_FILE;
+    bool has_tx = record->kinds & 1u << OUTPUT_APP; /* the event is about a transaction as a whole */
 
     eve->client = record->client.ip_version != 0 ? &record->client : NULL;
     eve->own = record_fields(record) + record->own_at;
@@ -28,10 +28,10 @@ void eve_app(struct eve *eve, struct text *out, const struct packet_record *reco
     eve_header(eve, out, record, record->app_event_type);
     eve->client = NULL;
     eve->own_length = 0;
-    if (is_file)
-        eve_application(out, record->flow.application);
-    else
+    if (has_tx)
         json_member_uint(out, "tx_id", record->app_tx_id);
+    else
+        eve_application(out, record->flow.application);
     if (!fields_render(record_fields(record), record->own_at, out))
         out->failed = true;
     eve_end(eve, out);

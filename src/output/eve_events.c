@@ -328,6 +328,9 @@ void eve_alert(struct eve *eve, struct text *out, const struct packet_record *re
         if (!fields_render(record_fields(record) + tx->at, tx->length, out))
             out->failed = true;
     }
+    if (record->has_transactions && tx->frame_length > 0 &&
+        !fields_render(record_fields(record) + tx->frame_at, tx->frame_length, out))
+        out->failed = true;
     alert_object(eve, out, record, alert->rule, action_of(alert), alert);
     firewall_object(out, &alert->filter);
     eve_tunnel(eve, out, record);

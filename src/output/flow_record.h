@@ -56,7 +56,7 @@ static inline const struct rule_capture *flow_record_texts(const struct flow_rec
     return (const struct rule_capture *)(flow_record_variables(record) + record->variable_count);
 }
 
-enum { APP_RECORD_KINDS = 1 << OUTPUT_APP | 1 << OUTPUT_FILE };
+enum { APP_RECORD_KINDS = 1 << OUTPUT_APP | 1 << OUTPUT_FILE | 1 << OUTPUT_FRAME };
 enum { FLOW_RECORD_KINDS = 1 << OUTPUT_FLOW | 1 << OUTPUT_NETFLOW };
 
 /* A statistics event. The struct is followed by `count` times struct output_stat. */

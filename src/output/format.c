@@ -141,9 +141,10 @@ void format_app(struct output *output, const struct packet_record *record)
 {
     /* The record of a parser's anomaly has the kind OUTPUT_APP, but its event has the kind OUTPUT_ANOMALY. */
     bool is_anomaly = strcmp(record->app_event_type, "anomaly") == 0;
-    const struct event_class class = { .kind = record->kinds & 1u << OUTPUT_FILE ? OUTPUT_FILE
-                                               : is_anomaly                      ? OUTPUT_ANOMALY
-                                                                                 : OUTPUT_APP,
+    const struct event_class class = { .kind = record->kinds & 1u << OUTPUT_FILE    ? OUTPUT_FILE
+                                               : record->kinds & 1u << OUTPUT_FRAME ? OUTPUT_FRAME
+                                               : is_anomaly                         ? OUTPUT_ANOMALY
+                                                                                    : OUTPUT_APP,
                                        .type = record->app_event_type };
     struct text *out = begin_event(output, class);
 

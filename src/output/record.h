@@ -74,7 +74,8 @@ struct record_client {
 struct record_transaction {
     uint64_t id;
     uint32_t at, length;
-    uint32_t own_length; /* number of bytes behind these members: members of the object "sluice" */
+    uint32_t own_length;             /* number of bytes behind these members: members of the object "sluice" */
+    uint32_t frame_at, frame_length; /* the object "frame" of the alert, in the fields; length 0: none */
     bool is_present;
     struct record_client client; /* valid also if is_present is false */
 };

@@ -24,7 +24,7 @@ static const char *const default_event_types[] = {
 
 /* Event types of Suricata that Sluice does not support yet. */
 static const char *const later_event_types[] = {
-    "doh2", "frame", "imap", "pop3", "telnet", NULL,
+    "doh2", "imap", "ndpi", "pop3", "telnet", NULL,
 };
 
 const struct setting output_settings[] = {
@@ -329,6 +329,10 @@ const struct setting eve_settings[] = {
       SETTING_FIELD(eve_options, enabled[OUTPUT_ARP]),
       .type = SETTING_SECTION,
       .help = "Event type arp: an ARP message for IPv4 over Ethernet" },
+    { .name = "eve.types.frame",
+      SETTING_FIELD(eve_options, enabled[OUTPUT_FRAME]),
+      .type = SETTING_SECTION,
+      .help = "Event type frame: a frame of an application protocol, for the development of rules with frame" },
     { .name = "eve.types.files",
       SETTING_FIELD(eve_options, enabled[OUTPUT_FILE]),
       .type = SETTING_SECTION,

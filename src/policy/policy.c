@@ -373,6 +373,7 @@ static void report_alert(struct policy *policy, struct packet *pkt, const struct
         .in_stream = hit->in_stream,
         .tx = hit->tx,
         .tx_guessed = hit->tx_guessed,
+        .frame = hit->frame,
         .first_text = hit->first_text,
         .text_count = hit->text_count,
         .filter = hit->filter,

@@ -36,7 +36,6 @@ static const struct known_keyword known_keywords[] = {
     { "file_type", KNOWN_OTHER },
     { "flow.elephant", KNOWN_OTHER },
     { "flow.rate", KNOWN_OTHER },
-    { "frame", KNOWN_BUFFER },
     { "gtp_info", KNOWN_OTHER },
     { "gtp_type", KNOWN_OTHER },
     { "gtp_version", KNOWN_OTHER },

@@ -41,6 +41,7 @@ static bool add_type(struct output_filter *filter, const char *type)
         { "igmp", 1u << OUTPUT_IGMP },
         { "arp", 1u << OUTPUT_ARP },
         { "files", 1u << OUTPUT_FILE },
+        { "frame", 1u << OUTPUT_FRAME },
         { "firewall", 1u << OUTPUT_FIREWALL },
         { "engine", 1u << OUTPUT_ENGINE },
         { "overload", 1u << OUTPUT_OVERLOAD },

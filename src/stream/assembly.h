@@ -140,5 +140,7 @@ uint64_t assembly_window(struct assembly_store *store, const struct assembly *as
 /* Copies the stored bytes to `out`; see stream_copy(). */
 size_t assembly_copy(const struct assembly *assembly, uint8_t *out, size_t size,
                      void (*on_gap)(size_t at, uint64_t missing, void *user), void *user);
+/* Copies stored bytes without a gap; see stream_copy_run(). */
+size_t assembly_copy_run(const struct assembly *assembly, uint64_t *offset, uint64_t until, uint8_t *out, size_t size);
 
 #endif

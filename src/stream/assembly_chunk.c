@@ -202,3 +202,26 @@ size_t assembly_copy(const struct assembly *assembly, uint8_t *out, size_t size,
     }
     return at;
 }
+
+size_t assembly_copy_run(const struct assembly *assembly, uint64_t *offset, uint64_t until, uint8_t *out, size_t size)
+{
+    struct walk walk = walk_start(assembly, larger(*offset, assembly->base), smaller(until, assembly->contiguous));
+    struct range range;
+    size_t length = 0;
+
+    while (assembly->first && length < size && walk_next(&walk, &range)) {
+        uint64_t count = smaller(size - length, range.end - range.start);
+
+        if (range.kind == RANGE_SKIPPED)
+            continue;
+        if (range.kind != RANGE_SEEN && length > 0)
+            break;
+        if (range.kind != RANGE_SEEN)
+            continue;
+        if (length == 0)
+            *offset = range.start;
+        block_read(assembly, &walk.block, range.start, range.start + count, out + length);
+        length += count;
+    }
+    return length;
+}

@@ -171,6 +171,12 @@ size_t stream_copy(const struct stream *stream, const struct flow *flow, enum fl
     return flow->tcp ? assembly_copy(&flow->tcp->peer[direction].assembly, out, size, on_gap, user) : 0;
 }
 
+size_t stream_copy_run(const struct flow *flow, enum flow_direction direction, uint64_t *offset, uint64_t until,
+                       uint8_t *out, size_t size)
+{
+    return flow->tcp ? assembly_copy_run(&flow->tcp->peer[direction].assembly, offset, until, out, size) : 0;
+}
+
 void stream_summary(const struct flow *flow, struct tcp_summary *out)
 {
     const struct tcp_session *session = flow->tcp;

@@ -137,6 +137,8 @@ static struct detect_input detect_input_of(const struct pipeline *pipeline, stru
         .files = app_file_engine(pipeline->app),
         .filter = filter,
         .filter_only = scope == INSPECT_FIREWALL,
+        .is_inline = pipeline->stream_inline,
+        .at_end = scope == INSPECT_AT_END,
     };
 }
 
@@ -482,6 +484,8 @@ static void inspect(struct pipeline *pipeline, struct packet *pkt, enum inspecti
     } else {
         count = parse_and_detect(&feed, scope, &hits);
     }
+    if (pipeline->has_frames)
+        frames_tidy(pipeline, pkt, scope == INSPECT_AT_END);
     if (pkt->flags & PACKET_PSEUDO && count == 0)
         return;
     policy_apply(pipeline->policy, ruleset_rules(ruleset), pkt, hits, count,
@@ -531,7 +535,7 @@ static void inspect_rest(struct pipeline *pipeline, struct flow *flow)
         if (pass == 1)
             app_flow_finish(pipeline->app, flow);
         for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
-            if (stream_has_remaining_data(flow, direction) ||
+            if (stream_has_remaining_data(flow, direction) || app_has_frames(flow, direction) ||
                 app_transaction_list(flow, APP_TX_UNINSPECTED + direction))
                 inspect_flow(pipeline, flow, pipeline->now_ns, direction, INSPECT_AT_END);
         }

@@ -130,6 +130,7 @@ void pipeline_set_ruleset(struct pipeline *pipeline, const struct ruleset *rules
     pipeline->ruleset = ruleset;
     pipeline->filters = ruleset && pipeline->inline_mode && ruleset_has_firewall(ruleset);
     app_set_needs(pipeline->app, ruleset ? ruleset_file_needs(ruleset) : 0);
+    frames_configure(pipeline);
 }
 
 void pipeline_clear(struct pipeline *pipeline)

@@ -24,6 +24,14 @@ void transaction_log(struct pipeline *pipeline, const struct packet *pkt, const 
 /* Writes the due events of all transactions that the packet changed, and frees complete transactions. */
 void transactions_tidy(struct pipeline *pipeline, const struct packet *pkt);
 
+/* --- frames.c ------------------------------------------------------------------------------------- */
+
+/* Determines the types of frames that rules and outputs use, after a change of the ruleset. */
+void frames_configure(struct pipeline *pipeline);
+/* Writes the due events of the frames in the packet's direction, and removes complete frames. `ends`: no more bytes of
+ * the stream will come. */
+void frames_tidy(struct pipeline *pipeline, const struct packet *pkt, bool ends);
+
 /* --- packet_policy.c ------------------------------------------------------------------------------ */
 
 /* Applies queue.marked-packets, queue.looping-packets and the policy for truncated packets. Returns true if the verdict

@@ -43,6 +43,28 @@ static void check_heads(const struct app_proto *proto, const uint8_t *bytes, siz
     abort();
 }
 
+/* Describes the frames that the parsers have announced, and removes those that end before a place that depends on the
+ * input. */
+static void check_frames(struct app_rig *rig, uint64_t until)
+{
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        struct app_frame *list;
+        struct frame_facts facts;
+        uint32_t count;
+
+        for (unsigned reading = 0; app_get_frames(&rig->flow, reading, direction, &list, &count); reading++) {
+            for (uint32_t i = 0; i < count; i++) {
+                app_frame_describe(&list[i], until, &facts);
+                if (count > APP_FRAMES_MAX || !facts.type || (facts.is_complete && facts.length > until)) {
+                    fprintf(stderr, "frame %u of %u is wrong\n", (unsigned)i, (unsigned)count);
+                    abort();
+                }
+            }
+        }
+        app_remove_frames(&rig->flow, direction, rig->transport == APP_UDP ? UINT64_MAX : until);
+    }
+}
+
 static void play(struct app_rig *rig, const uint8_t *data, size_t size)
 {
     bool ended[FLOW_DIRECTIONS] = { false, false };
@@ -62,6 +84,7 @@ static void play(struct app_rig *rig, const uint8_t *data, size_t size)
             app_rig_end(rig, direction);
             ended[direction] = true;
         }
+        check_frames(rig, (uint64_t)data[0] * length);
         data += 3 + length;
         size -= 3 + length;
     }
@@ -72,6 +95,10 @@ static void run(const uint8_t *data, size_t size, int cut, size_t memcap, struct
     struct app_rig *rig = app_rig_new_alone(FUZZ_APP, memcap);
     const struct app_proto *proto = app_proto_by_id(app_id_by_name(FUZZ_APP));
 
+    uint16_t types[APP_MAX_PROTOCOLS];
+
+    memset(types, 0xff, sizeof(types));
+    app_set_frames(rig->app, types);
     app_set_needs(rig->app, RULE_MESSAGE_MD5);
     rig->cut = cut;
     rig->tidy = true;

@@ -130,7 +130,7 @@ static void write_settings(char *out, size_t size)
         "    tls:\n      ja3-fingerprints: yes\n      ja4-fingerprints: yes\n"
         "    http:\n      libhtp:\n        default-config:\n          lzma-enabled: yes\n"
         "    smtp:\n      mime:\n        body-md5: yes\n"
-        "eve:\n  types:\n    http:\n      dump-all-headers: both\n"
+        "eve:\n  types:\n    frame: yes\n    http:\n      dump-all-headers: both\n"
         "    tls:\n      custom: [subject, issuer, serial, fingerprint, sni, version, not_before, not_after, "
         "certificate, chain, ja3, ja3s, "
         "ja4, subjectaltname]\n"

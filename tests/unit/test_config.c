@@ -336,11 +336,11 @@ END_TEST
 
 START_TEST(later_event_types_are_warned_about)
 {
-    parse("eve: {types: {frame: {extended: yes, custom: [a, {b: c}]}, imap: , telnet: no, drop: {flows: all}}}");
+    parse("eve: {types: {ndpi: {extended: yes, custom: [a, {b: c}]}, imap: , telnet: no, drop: {flows: all}}}");
     ck_assert_uint_eq(diag_errors(diag), 0);
     ck_assert_uint_eq(diag_warnings(diag), 2);
     ck_assert_str_eq(diag_get(diag, 0)->message,
-                     "'eve.types.frame' is accepted, but Sluice does not write events of this type yet");
+                     "'eve.types.ndpi' is accepted, but Sluice does not write events of this type yet");
 }
 END_TEST
 

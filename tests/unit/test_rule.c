@@ -560,11 +560,11 @@ START_TEST(what_is_missing_is_counted_by_rule)
 {
     char text[256] = "";
 
-    parse("alert tcp any any -> any any (sid:1; lua:1; lua:2; frame:x;)\n"
+    parse("alert tcp any any -> any any (sid:1; lua:1; lua:2; gtp_type:x;)\n"
           "alert http any any -> any any (sid:2; LUA:1; nothing_like_it;)\n"
           "alert tcp any any -> any any (sid:3; vba_data; content:\"a\"; within:1; regex:\"x\"; nocase;)\n");
     rule_list_each_missing(list, count_tag, text);
-    ck_assert_str_eq(text, "lua=2 frame=1 nothing_like_it=1 protocol http=1 regex=1 vba_data=1 ");
+    ck_assert_str_eq(text, "lua=2 gtp_type=1 nothing_like_it=1 protocol http=1 regex=1 vba_data=1 ");
     ck_assert_uint_eq(diag_errors(diag), 1); /* nothing_like_it: unknown keyword */
     ck_assert_uint_eq(diag_unsupported(diag), 6);
     ck_assert_str_eq(diag_get(diag, 0)->tag, "lua");

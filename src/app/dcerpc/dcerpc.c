@@ -232,6 +232,9 @@ static uint32_t find_header(const uint8_t *bytes, uint32_t length)
     return at;
 }
 
+enum { FRAME_PDU, FRAME_HDR, FRAME_DATA };
+static const char *const frames[] = { [FRAME_PDU] = "pdu", [FRAME_HDR] = "hdr", [FRAME_DATA] = "data", NULL };
+
 static struct app_result feed_stream(struct app_context *context, struct dcerpc_state *state,
                                      const struct app_input *in)
 {
@@ -265,6 +268,10 @@ static struct app_result feed_stream(struct app_context *context, struct dcerpc_
         if (!dce_header_is_plausible(&header))
             break;
         result.needed = header.length;
+        app_frame(context, in, result.consumed, header.length, FRAME_PDU, NULL);
+        app_frame(context, in, result.consumed, DCE_HEADER, FRAME_HDR, NULL);
+        if (header.length > DCE_HEADER)
+            app_frame(context, in, result.consumed + DCE_HEADER, header.length - DCE_HEADER, FRAME_DATA, NULL);
         if (left < header.length)
             return result;
         if (handle_fragment(context, state, &header, at))
@@ -407,6 +414,7 @@ const struct app_proto app_dcerpc = {
     .state_size = sizeof(struct dcerpc_state),
     .stop = dcerpc_stop,
     .feed = dcerpc_feed,
+    .frames = frames,
     .transfer = dcerpc_transfer,
     .accepts_gaps = true,
     .pending_max = UINT16_MAX,

@@ -101,9 +101,16 @@ static enum message_result handle_message(struct app_context *context, enum flow
     return MESSAGE_OK;
 }
 
+/* A message, over TCP without the length in front of it. */
+enum { FRAME_PDU };
+static const char *const frames[] = { [FRAME_PDU] = "pdu", NULL };
+
 static struct app_result feed_datagram(struct app_context *context, const struct app_input *in, bool multicast)
 {
     struct app_result result = { .status = APP_OK, .consumed = in->length };
+
+    if (in->length && !multicast)
+        app_frame(context, in, 0, in->length, FRAME_PDU, NULL);
 
     if (in->length && handle_message(context, in->direction, multicast, in->bytes, in->length) == MESSAGE_NO_MEMORY)
         result.status = APP_ERROR;
@@ -157,6 +164,8 @@ static struct app_result feed_stream(struct app_context *context, struct dns_sta
         const uint8_t *at = in->bytes + result.consumed;
         uint32_t length = load_be16(at);
 
+        if (length > 0)
+            app_frame(context, in, result.consumed + 2, length, FRAME_PDU, NULL);
         if (in->length - result.consumed < 2 + length) {
             result.needed = 2 + length;
             return result;
@@ -370,6 +379,7 @@ const struct app_proto app_dns = {
     .continues_after_errors = true,
     .state_size = sizeof(struct dns_state),
     .feed = dns_feed,
+    .frames = frames,
     .transfer = dns_transfer,
     .accepts_gaps = true,
     .pending_max = 2 + UINT16_MAX,

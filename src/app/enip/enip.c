@@ -83,6 +83,9 @@ static bool handle_message(struct app_context *context, enum flow_direction dire
     return err != -ENOMEM;
 }
 
+enum { FRAME_HDR, FRAME_DATA, FRAME_PDU };
+static const char *const frames[] = { [FRAME_HDR] = "hdr", [FRAME_DATA] = "data", [FRAME_PDU] = "pdu", NULL };
+
 static struct app_result enip_feed(struct app_context *context, void *state, const struct app_input *in)
 {
     struct app_result result = { .status = APP_OK };
@@ -94,6 +97,10 @@ static struct app_result enip_feed(struct app_context *context, void *state, con
 
         if (left < length && in->transport == APP_UDP)
             length = left;
+        app_frame(context, in, result.consumed, ENIP_HEADER, FRAME_HDR, NULL);
+        app_frame(context, in, result.consumed, length, FRAME_PDU, NULL);
+        if (length > ENIP_HEADER)
+            app_frame(context, in, result.consumed + ENIP_HEADER, length - ENIP_HEADER, FRAME_DATA, NULL);
         if (left < length) {
             result.needed = length;
             return result;
@@ -165,6 +172,7 @@ const struct app_proto app_enip = {
     .udp_ports = "44818",
     .probe = enip_probe,
     .feed = enip_feed,
+    .frames = frames,
     .transfer = enip_transfer,
     .pending_max = ENIP_HEADER + UINT16_MAX,
     .tx_size = sizeof(struct enip_tx),

@@ -282,15 +282,35 @@ void http_handle_gap(struct http_feed *f, uint64_t length)
 
 /* --- Feeding -------------------------------------------------------------------------------------- */
 
+/* Announces the frame of the message that begins at the stream offset `begin`, or, with `ends`, ends it there. Frames
+ * are announced for the main reading only. */
+static void announce_message(struct http_feed *f, uint64_t begin, bool ends)
+{
+    const struct app_input in = { .direction = f->direction, .transport = APP_TCP, .offset = begin };
+    unsigned type = f->direction == FLOW_TO_SERVER ? HTTP_FRAME_REQUEST : HTTP_FRAME_RESPONSE;
+
+    if (f->reading || f->alternative || f->is_repeat || f->transferred || !app_wants_frame(f->context, type))
+        return;
+    if (ends)
+        app_frame_end(f->context, &in, 0, type);
+    else
+        app_frame(f->context, &in, 0, APP_FRAME_UNKNOWN, type, &f->parser->tx->base);
+}
+
 enum http_step_result http_execute_steps(struct http_feed *f)
 {
     enum http_step_result result = HTTP_STEP_DONE;
     unsigned idle_steps = 0, readings = f->state->reading_count;
 
     while (result == HTTP_STEP_DONE && !f->failed) {
+        const struct http_tx *message = f->parser->tx;
         uint32_t before = f->at;
 
         result = f->direction == FLOW_TO_SERVER ? http_request_step(f) : http_response_step(f);
+        if (!message && f->parser->tx)
+            announce_message(f, f->direction == FLOW_TO_SERVER ? f->parser->tx->begin : f->offset + before, false);
+        else if (message && !f->parser->tx)
+            announce_message(f, f->offset + f->at, true);
         if (result == HTTP_STEP_DONE && f->state->reading_count > readings)
             return f->failed ? HTTP_STEP_FAILED : HTTP_STEP_DONE;
         idle_steps = f->at == before ? idle_steps + 1 : 0;
@@ -357,6 +377,7 @@ struct app_result http_feed(struct app_context *context, void *state, const stru
         else
             http_response_end(&f);
         f.at = f.length;
+        announce_message(&f, in->offset + in->length, true);
     }
     return (struct app_result){
         .status = result == HTTP_STEP_FAILED ? APP_ERROR : APP_OK,

@@ -158,6 +158,8 @@ static const char *const response_steps[] = { "response_started",
                                               "response_complete",
                                               NULL };
 
+static const char *const frames[] = { [HTTP_FRAME_REQUEST] = "request", [HTTP_FRAME_RESPONSE] = "response", NULL };
+
 const struct app_proto app_http = {
     .name = "http",
     .words = aliases,
@@ -182,6 +184,7 @@ const struct app_proto app_http = {
     .complete = { HTTP_COMPLETE, HTTP_COMPLETE },
     .tx_max = 512,
     .steps = { request_steps, response_steps },
+    .frames = frames,
     .events = http_event_table,
     .event_count = HTTP_EVENT_COUNT,
     .buffers = http_buffer_table,

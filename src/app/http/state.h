@@ -16,6 +16,9 @@
 #include "names.h"
 #include "message.h"
 
+/* Types of frames: whole messages. */
+enum { HTTP_FRAME_REQUEST, HTTP_FRAME_RESPONSE };
+
 enum http_step {
     HTTP_IDLE,      /* between messages */
     HTTP_AT_LINE,   /* a response has started; its status line is incomplete */

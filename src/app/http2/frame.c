@@ -341,6 +341,7 @@ static bool is_allowed_here(const struct http2_parser *parser)
 static enum step_result read_frame_header(struct http2_feed *f)
 {
     struct http2_parser *parser = f->parser;
+    uint32_t at = f->in->length - (uint32_t)cursor_remaining(&f->cur);
     const uint8_t *header = cursor_read(&f->cur, HTTP2_FRAME_HEADER);
     struct http2_tx *tx;
 
@@ -353,6 +354,12 @@ static enum step_result read_frame_header(struct http2_feed *f)
     parser->step = HTTP2_AT_PREFIX;
     parser->padding = 0;
     tx = http2_find_stream(f, parser->stream_id);
+    app_frame(f->context, f->in, at, HTTP2_FRAME_HEADER, HTTP2_FRAME_TYPE_HDR, tx ? &tx->http.base : NULL);
+    app_frame(f->context, f->in, at, (uint64_t)HTTP2_FRAME_HEADER + parser->length, HTTP2_FRAME_TYPE_PDU,
+              tx ? &tx->http.base : NULL);
+    if (parser->length > 0)
+        app_frame(f->context, f->in, at + HTTP2_FRAME_HEADER, parser->length, HTTP2_FRAME_TYPE_DATA,
+                  tx ? &tx->http.base : NULL);
     if (parser->length > HTTP2_LONG_FRAME)
         http2_event(f, tx, HTTP2_LONG_FRAME_DATA);
     if (!is_allowed_here(parser)) {
@@ -445,6 +452,7 @@ struct app_result http2_feed(struct app_context *context, void *data, const stru
         .http_settings = app_get_settings_of(context, &app_http),
         .parser = &state->parser[in->direction],
         .direction = in->direction,
+        .in = in,
         .cur = cursor_of(in->bytes, in->length),
     };
     enum step_result result = STEP_DONE;

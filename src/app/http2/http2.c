@@ -136,6 +136,10 @@ static const struct app_pattern patterns[] = {
 /* Not the string that app_http has: outputs tell event types apart by this pointer. */
 const char http2_log_type[] = "http";
 
+const char *const http2_frame_types[] = {
+    [HTTP2_FRAME_TYPE_HDR] = "hdr", [HTTP2_FRAME_TYPE_DATA] = "data", [HTTP2_FRAME_TYPE_PDU] = "pdu", NULL
+};
+
 const struct app_proto app_http2 = {
     .name = "http2",
     .help = "HTTP/2 without TLS, by connection preface or by upgrade from HTTP/1.1",
@@ -154,6 +158,7 @@ const struct app_proto app_http2 = {
     .shed = http_tx_shed,
     .complete = { HTTP_COMPLETE, HTTP_COMPLETE },
     .tx_max = HTTP2_TX_MAX,
+    .frames = http2_frame_types,
     .events = http2_events,
     .event_count = HTTP2_EVENTS,
     .buffers = http2_buffers,

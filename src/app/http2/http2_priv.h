@@ -129,6 +129,10 @@ struct http2_state {
 };
 
 /* Context of one call of http2_feed(). */
+/* Types of frames of app_proto.frames: the parts of any HTTP/2 frame. */
+enum { HTTP2_FRAME_TYPE_HDR, HTTP2_FRAME_TYPE_DATA, HTTP2_FRAME_TYPE_PDU };
+extern const char *const http2_frame_types[];
+
 struct http2_feed {
     struct app_context *context;
     struct http2_state *state;
@@ -136,6 +140,7 @@ struct http2_feed {
     const struct http_settings *http_settings;
     struct http2_parser *parser;
     enum flow_direction direction;
+    const struct app_input *in;
     struct cursor cur; /* bytes that have not been consumed */
     bool failed;       /* parsing ends */
     bool transferred;  /* the bytes are a copy of messages that another process has parsed */

@@ -223,6 +223,9 @@ static void report_invalid(struct app_context *context, enum flow_direction dire
     app_event(context, &tx->tx, LDAP_INVALID_DATA);
 }
 
+enum { FRAME_PDU };
+static const char *const frames[] = { [FRAME_PDU] = "pdu", NULL };
+
 /* Parses the next message. Returns the number of bytes that were consumed; 0: `needed` bytes are needed, or the parser
  * stops (`failed`). */
 static uint32_t parse_message(struct app_context *context, struct ldap_state *state, const struct app_input *in,
@@ -242,6 +245,7 @@ static uint32_t parse_message(struct app_context *context, struct ldap_state *st
     }
     if (parsed == DER_OK) {
         total = (uint64_t)(cur.at - start) + header.length;
+        app_frame(context, in, (uint32_t)(start - in->bytes), total, FRAME_PDU, NULL);
         stored = total < LDAP_MESSAGE_MAX ? total : LDAP_MESSAGE_MAX;
         if ((uint64_t)(cur.end - start) < stored && in->transport == APP_TCP) {
             result->needed = (uint32_t)stored;
@@ -486,6 +490,7 @@ const struct app_proto app_ldap = {
     .head_count = sizeof(heads) / sizeof(heads[0]),
     .state_size = sizeof(struct ldap_state),
     .feed = ldap_feed,
+    .frames = frames,
     .transfer = ldap_transfer,
     .pending_max = LDAP_MESSAGE_MAX,
     .tx_size = sizeof(struct ldap_tx),

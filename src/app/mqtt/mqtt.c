@@ -21,6 +21,9 @@ static const struct app_event events[MQTT_EVENTS] = {
     [MQTT_TOO_MANY_MESSAGES] = { "too_many_messages", "more than 64 messages in a transaction" },
 };
 
+enum { FRAME_PDU, FRAME_HEADER, FRAME_DATA };
+static const char *const frames[] = { [FRAME_PDU] = "pdu", [FRAME_HEADER] = "header", [FRAME_DATA] = "data", NULL };
+
 /* --- Transactions --------------------------------------------------------------------------------- */
 
 static void complete(struct mqtt_tx *tx)
@@ -158,6 +161,8 @@ static bool handle_message(struct app_context *context, struct mqtt_state *state
     }
     if (!mqtt_add_message(context, tx, message, body))
         return false;
+    for (unsigned frame = FRAME_PDU; frame <= FRAME_DATA; frame++)
+        app_frame_set_tx(context, direction, frame, &tx->tx);
     if (tx->tx.progress[direction] < MQTT_SEEN)
         app_tx_advance(&tx->tx, direction, MQTT_SEEN);
     app_tx_mark_changed(&tx->tx, direction);
@@ -209,6 +214,12 @@ static struct app_result mqtt_feed(struct app_context *context, void *data, cons
             return result;
         }
         header = left - (uint32_t)cursor_remaining(&cur);
+        if (err == 0) {
+            app_frame(context, in, result.consumed, (uint64_t)header + length, FRAME_PDU, NULL);
+            app_frame(context, in, result.consumed, header, FRAME_HEADER, NULL);
+            if (length > 0)
+                app_frame(context, in, result.consumed + header, length, FRAME_DATA, NULL);
+        }
         if (err == 0 && length > settings->max_length) {
             message.skipped = header + length;
             *skip = length;
@@ -344,6 +355,7 @@ const struct app_proto app_mqtt = {
     .tx_free = mqtt_tx_free,
     .complete = { MQTT_COMPLETE, MQTT_COMPLETE },
     .tx_max = 2 * MQTT_TX_LIMIT,
+    .frames = frames,
     .events = events,
     .event_count = MQTT_EVENTS,
     .buffers = mqtt_buffers,

@@ -161,12 +161,98 @@ static bool handle_message(struct app_context *context, struct nfs_state *state,
     return type <= RPC_REPLY || add_event_tx(context, direction, NFS_MALFORMED_DATA);
 }
 
+/* --- Frames ------------------------------------------------------------------------------------------ */
+
+enum {
+    FRAME_RPC_PDU,
+    FRAME_RPC_HDR,
+    FRAME_RPC_DATA,
+    FRAME_RPC_CREDS,
+    FRAME_NFS_PDU,
+    FRAME_NFS_STATUS,
+    FRAME_NFS4_PDU,
+    FRAME_NFS4_HDR,
+    FRAME_NFS4_OPS,
+    FRAME_NFS4_STATUS,
+};
+static const char *const frames[] = {
+    [FRAME_RPC_PDU] = "rpc.pdu",
+    [FRAME_RPC_HDR] = "rpc.hdr",
+    [FRAME_RPC_DATA] = "rpc.data",
+    [FRAME_RPC_CREDS] = "rpc.creds",
+    [FRAME_NFS_PDU] = "nfs.pdu",
+    [FRAME_NFS_STATUS] = "nfs.status",
+    [FRAME_NFS4_PDU] = "nfs4.pdu",
+    [FRAME_NFS4_HDR] = "nfs4.hdr",
+    [FRAME_NFS4_OPS] = "nfs4.ops",
+    [FRAME_NFS4_STATUS] = "nfs4.status",
+    NULL,
+};
+
+/* Announces the frames of the arguments of a call, or of the result of a reply, at index `at` of the input. */
+static void announce_procedure(struct app_context *context, const struct app_input *in, uint32_t at, uint32_t length,
+                               unsigned version)
+{
+    enum { NFS4_HDR = 8, STATUS = 4 };
+    bool is_reply = in->direction == FLOW_TO_CLIENT;
+
+    app_frame(context, in, at, length, version == 4 ? FRAME_NFS4_PDU : FRAME_NFS_PDU, NULL);
+    if (is_reply && length >= STATUS)
+        app_frame(context, in, at, STATUS, version == 4 ? FRAME_NFS4_STATUS : FRAME_NFS_STATUS, NULL);
+    if (version != 4 || length <= NFS4_HDR)
+        return;
+    app_frame(context, in, at, NFS4_HDR, FRAME_NFS4_HDR, NULL);
+    app_frame(context, in, at + NFS4_HDR, length - NFS4_HDR, FRAME_NFS4_OPS, NULL);
+}
+
+/* Announces the frames of a message of `length` bytes at index `at` of the input, of which `received` bytes have
+ * arrived. The frames of RPC include the record mark of `mark` bytes in front of it. */
+static void announce_message(struct app_context *context, const struct app_input *in, uint32_t at, uint32_t received,
+                             uint32_t length, uint32_t mark)
+{
+    struct cursor cur = cursor_of(in->bytes + at, received), credentials;
+    uint32_t header = 8, xid, type, word = 0, version = 0;
+    const struct nfs_tx *call;
+
+    app_frame(context, in, at - mark, length + mark, FRAME_RPC_PDU, NULL);
+    if (length > header && in->direction == FLOW_TO_CLIENT) {
+        app_frame(context, in, at - mark, header + mark, FRAME_RPC_HDR, NULL);
+        app_frame(context, in, at + header, length - header, FRAME_RPC_DATA, NULL);
+    }
+    if (!cursor_be32(&cur, &xid) || !cursor_be32(&cur, &type))
+        return;
+    if (type == RPC_CALL) {
+        uint32_t begin;
+
+        if (!cursor_skip(&cur, 8) || !cursor_be32(&cur, &version) || !cursor_skip(&cur, 4))
+            return;
+        begin = (uint32_t)(cur.at - in->bytes);
+        if (!cursor_be32(&cur, &word) || !nfs_read_opaque(&cur, UINT16_MAX, &credentials))
+            return;
+        app_frame(context, in, begin, (uint32_t)(cur.at - in->bytes) - begin, FRAME_RPC_CREDS, NULL);
+    } else {
+        call = find_call(context, xid);
+        version = call ? call->version : 0;
+        if (!cursor_be32(&cur, &word) || word != RPC_ACCEPTED)
+            return;
+    }
+    if (!cursor_skip(&cur, 4) || !nfs_skip_opaque(&cur) || (type != RPC_CALL && !cursor_skip(&cur, 4))) /* verifier */
+        return;
+    uint32_t begin = (uint32_t)(cur.at - in->bytes);
+
+    if (version >= 2 && version <= 4 && begin - at < length)
+        announce_procedure(context, in, begin, length - (begin - at), version);
+}
+
 /* --- Records ----------------------------------------------------------------------------------------- */
 
 /* Parses one record, or its first NFS_READ_MAX bytes; result.consumed is 0 if more bytes are required. */
-static struct app_result handle_record(struct app_context *context, struct nfs_state *state,
-                                       enum flow_direction direction, const uint8_t *bytes, uint32_t left)
+static struct app_result handle_record(struct app_context *context, struct nfs_state *state, const struct app_input *in,
+                                       uint32_t at)
 {
+    enum flow_direction direction = in->direction;
+    const uint8_t *bytes = in->bytes + at;
+    uint32_t left = in->length - at;
     struct app_result result = { .status = APP_OK };
     uint32_t mark = load_be32(bytes), length = mark & 0x7fffffff;
     uint32_t parsed_length = length < NFS_READ_MAX ? length : NFS_READ_MAX;
@@ -183,6 +269,9 @@ static struct app_result handle_record(struct app_context *context, struct nfs_s
         result.consumed = 4;
         return result;
     }
+    app_frame(context, in, at, 4 + length, FRAME_RPC_PDU, NULL);
+    if (left - 4 >= parsed_length && app_wants_frames(context))
+        announce_message(context, in, at + 4, parsed_length, length, 4);
     if (left - 4 < parsed_length) {
         result.needed = 4 + parsed_length;
         return result;
@@ -211,8 +300,7 @@ static struct app_result feed_stream(struct app_context *context, struct nfs_sta
         consumed += skipped;
         if (in->length - consumed < 4)
             return (struct app_result){ .consumed = consumed, .needed = in->length > consumed ? 4 : 0 };
-        struct app_result result =
-            handle_record(context, state, direction, in->bytes + consumed, in->length - consumed);
+        struct app_result result = handle_record(context, state, in, consumed);
 
         consumed += result.consumed;
         if (result.status == APP_ERROR || result.consumed == 0) {
@@ -229,6 +317,8 @@ static struct app_result nfs_feed(struct app_context *context, void *state, cons
 
     if (in->transport == APP_TCP)
         return feed_stream(context, state, in);
+    if (in->length && app_wants_frames(context))
+        announce_message(context, in, 0, in->length, in->length, 0);
     if (in->length && !handle_message(context, state, in->direction, cursor_of(in->bytes, in->length), false, true))
         result.status = APP_ERROR;
     return result;
@@ -324,6 +414,7 @@ const struct app_proto app_nfs = {
     .state_size = sizeof(struct nfs_state),
     .stop = nfs_stop,
     .feed = nfs_feed,
+    .frames = frames,
     .transfer = nfs_transfer,
     .accepts_gaps = true,
     .pending_max = 4 + NFS_READ_MAX,

@@ -305,6 +305,9 @@ static parse_message *next_of_client(const struct rfb_tx *tx)
     return parse_client_init;
 }
 
+enum { FRAME_PDU }; /* a message of the handshake */
+static const char *const frames[] = { [FRAME_PDU] = "pdu", NULL };
+
 static struct app_result rfb_feed(struct app_context *context, void *data, const struct app_input *in)
 {
     struct rfb_state *state = data;
@@ -333,7 +336,10 @@ static struct app_result rfb_feed(struct app_context *context, void *data, const
             finish(state);
             break;
         }
+        app_frame(context, in, result.consumed, APP_FRAME_UNKNOWN, FRAME_PDU, &state->tx->tx);
         used = parse(context, state, in->bytes + result.consumed, in->length - result.consumed, &needed);
+        if (used > 0)
+            app_frame_end(context, in, result.consumed + (uint32_t)used, FRAME_PDU);
         if (used < 0) {
             finish(state);
             result.status = APP_ERROR;
@@ -434,6 +440,7 @@ const struct app_proto app_rfb = {
     .pattern_count = sizeof(patterns) / sizeof(patterns[0]),
     .state_size = sizeof(struct rfb_state),
     .feed = rfb_feed,
+    .frames = frames,
     .transfer = rfb_transfer,
     .tx_size = sizeof(struct rfb_tx),
     .tx_free = rfb_tx_free,

@@ -29,6 +29,48 @@ static const struct app_event events[SIP_EVENTS] = {
     [SIP_INVALID_DATA] = { "invalid_data", "a message has an invalid start line or Content-Length, or is too long" },
 };
 
+/* --- Frames ------------------------------------------------------------------------------------------ */
+
+enum {
+    FRAME_PDU,
+    FRAME_REQUEST_LINE,
+    FRAME_REQUEST_HEADERS,
+    FRAME_REQUEST_BODY,
+    FRAME_RESPONSE_LINE,
+    FRAME_RESPONSE_HEADERS,
+    FRAME_RESPONSE_BODY,
+};
+static const char *const frames[] = {
+    [FRAME_PDU] = "pdu",
+    [FRAME_REQUEST_LINE] = "request.line",
+    [FRAME_REQUEST_HEADERS] = "request.headers",
+    [FRAME_REQUEST_BODY] = "request.body",
+    [FRAME_RESPONSE_LINE] = "response.line",
+    [FRAME_RESPONSE_HEADERS] = "response.headers",
+    [FRAME_RESPONSE_BODY] = "response.body",
+    NULL,
+};
+
+/* Announces the frames of the message at index `at` of the input, which has a complete head of `head` bytes with the
+ * empty line at its end, and `body` bytes behind it. */
+static void announce_message(struct app_context *context, const struct app_input *in, uint32_t at, uint32_t head,
+                             uint64_t body, const struct sip_tx *tx)
+{
+    const uint8_t *bytes = in->bytes + at, *line_end = memchr(bytes, '\n', head);
+    uint32_t line = line_end ? (uint32_t)(line_end - bytes) + 1 : head, end = head;
+    bool is_response = head >= 4 && memcmp(bytes, "SIP/", 4) == 0;
+    unsigned first = is_response ? FRAME_RESPONSE_LINE : FRAME_REQUEST_LINE;
+
+    if (end > line && bytes[end - 1] == '\n') /* the empty line does not belong to the headers */
+        end -= end > line + 1 && bytes[end - 2] == '\r' ? 2 : 1;
+    app_frame(context, in, at, head + body, FRAME_PDU, &tx->tx);
+    app_frame(context, in, at, line, first, &tx->tx);
+    if (end > line)
+        app_frame(context, in, at + line, end - line, first + 1, &tx->tx);
+    if (body > 0)
+        app_frame(context, in, at + head, body, first + 2, &tx->tx);
+}
+
 /* --- Messages ---------------------------------------------------------------------------------------- */
 
 static struct sip_tx *new_tx(struct app_context *context, enum flow_direction direction)
@@ -82,6 +124,8 @@ static struct app_result feed_datagram(struct app_context *context, const struct
     if (!tx)
         return (struct app_result){ .status = APP_ERROR };
     err = sip_parse_head(app_heap(context), tx, bytes, head, &body);
+    if (app_wants_frames(context))
+        announce_message(context, in, start, head, length - head, tx);
     if (!err) /* some receivers read a body of a wrong Content-Length to the end of the datagram */
         err = sip_parse_body(app_heap(context), tx, bytes + head, length - head);
     if (!end_message(context, tx, in->direction, err))
@@ -92,16 +136,19 @@ static struct app_result feed_datagram(struct app_context *context, const struct
 /* --- TCP --------------------------------------------------------------------------------------------- */
 
 /* Parses a head. Returns false if parsing must end. */
-static bool feed_head(struct app_context *context, struct sip_side *side, enum flow_direction direction,
-                      const uint8_t *bytes, uint32_t length)
+static bool feed_head(struct app_context *context, struct sip_side *side, const struct app_input *in, uint32_t at,
+                      uint32_t length)
 {
+    enum flow_direction direction = in->direction;
     struct sip_tx *tx = new_tx(context, direction);
     uint64_t body;
     int err;
 
     if (!tx)
         return false;
-    err = length > SIP_HEAD_MAX ? -EINVAL : sip_parse_head(app_heap(context), tx, bytes, length, &body);
+    err = length > SIP_HEAD_MAX ? -EINVAL : sip_parse_head(app_heap(context), tx, in->bytes + at, length, &body);
+    if (!err && app_wants_frames(context))
+        announce_message(context, in, at, length, body != UINT64_MAX ? body : 0, tx);
     if (err || body == 0 || body == UINT64_MAX || body > SIP_BODY_MAX) {
         side->skip = !err && body != UINT64_MAX ? body : 0;
         return end_message(context, tx, direction, err) && !err;
@@ -153,9 +200,10 @@ static struct app_result feed_stream(struct app_context *context, struct sip_sid
             uint32_t from = in->seen > result.consumed ? in->seen - result.consumed : 0;
 
             taken = sip_find_head_end(bytes, left, from);
+            app_frame(context, in, result.consumed, APP_FRAME_UNKNOWN, FRAME_PDU, NULL);
             if (taken == 0 && left <= SIP_HEAD_MAX)
                 return result;
-            goes_on = feed_head(context, side, in->direction, bytes, taken > 0 ? taken : left);
+            goes_on = feed_head(context, side, in, result.consumed, taken > 0 ? taken : left);
         }
         result.consumed += taken;
     }
@@ -293,6 +341,7 @@ const struct app_proto app_sip = {
     .tx_free = sip_tx_free,
     .complete = { SIP_COMPLETE, SIP_COMPLETE },
     .tx_max = 8192, /* more than the number of messages of minimum size that can arrive at once */
+    .frames = frames,
     .events = events,
     .event_count = SIP_EVENTS,
     .buffers = sip_buffers,

@@ -45,6 +45,7 @@ struct smb_parser {
     struct smb_state *state;
     const struct smb_settings *settings;
     enum flow_direction direction;
+    const struct app_input *in;
     bool failed; /* out of memory, or too many transactions */
 };
 

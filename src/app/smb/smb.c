@@ -71,6 +71,75 @@ static uint32_t record_length(const uint8_t *header)
     return (uint32_t)header[1] << 16 | (uint32_t)header[2] << 8 | header[3];
 }
 
+/* --- Frames ------------------------------------------------------------------------------------------ */
+
+enum {
+    FRAME_NBSS_PDU,
+    FRAME_NBSS_HDR,
+    FRAME_NBSS_DATA,
+    FRAME_SMB1_PDU,
+    FRAME_SMB1_HDR,
+    FRAME_SMB1_DATA,
+    FRAME_SMB2_PDU,
+    FRAME_SMB2_HDR,
+    FRAME_SMB2_DATA,
+    FRAME_SMB3_PDU,
+    FRAME_SMB3_HDR,
+    FRAME_SMB3_DATA,
+};
+static const char *const frames[] = {
+    [FRAME_NBSS_PDU] = "nbss.pdu",
+    [FRAME_NBSS_HDR] = "nbss.hdr",
+    [FRAME_NBSS_DATA] = "nbss.data",
+    [FRAME_SMB1_PDU] = "smb1.pdu",
+    [FRAME_SMB1_HDR] = "smb1.hdr",
+    [FRAME_SMB1_DATA] = "smb1.data",
+    [FRAME_SMB2_PDU] = "smb2.pdu",
+    [FRAME_SMB2_HDR] = "smb2.hdr",
+    [FRAME_SMB2_DATA] = "smb2.data",
+    [FRAME_SMB3_PDU] = "smb3.pdu",
+    [FRAME_SMB3_HDR] = "smb3.hdr",
+    [FRAME_SMB3_DATA] = "smb3.data",
+    NULL,
+};
+enum { SMB3_TRANSFORM_HEADER = 52, SMB2_NEXT_COMMAND = 20 };
+
+/* Announces a message and its parts: three types, from `pdu` on. */
+static void announce_parts(const struct smb_parser *parser, uint32_t at, uint32_t length, uint32_t header, unsigned pdu)
+{
+    app_frame(parser->context, parser->in, at, length, pdu, NULL);
+    app_frame(parser->context, parser->in, at, header < length ? header : length, pdu + 1, NULL);
+    if (length > header)
+        app_frame(parser->context, parser->in, at + header, length - header, pdu + 2, NULL);
+}
+
+/* Announces the frames of the record at index `at` of the input, as far as its bytes have arrived. */
+static void announce_record(const struct smb_parser *parser, uint32_t at)
+{
+    const uint8_t *bytes = parser->in->bytes + at;
+    uint32_t received = parser->in->length - at, length = record_length(bytes), next;
+
+    announce_parts(parser, at, SMB_NBSS_HEADER + length, SMB_NBSS_HEADER, FRAME_NBSS_PDU);
+    at += SMB_NBSS_HEADER;
+    bytes += SMB_NBSS_HEADER;
+    received = received - SMB_NBSS_HEADER < length ? received - SMB_NBSS_HEADER : length;
+    if (received < PROTOCOL_ID_SIZE || !is_protocol_id(bytes))
+        return;
+    if (bytes[0] == 0xff)
+        announce_parts(parser, at, length, SMB1_HEADER, FRAME_SMB1_PDU);
+    else if (bytes[0] == 0xfd)
+        announce_parts(parser, at, length, SMB3_TRANSFORM_HEADER, FRAME_SMB3_PDU);
+    for (; received >= SMB2_NEXT_COMMAND + 4 && bytes[0] == 0xfe && is_protocol_id(bytes); received -= next) {
+        next = load_le32(bytes + SMB2_NEXT_COMMAND);
+        announce_parts(parser, at, next >= SMB2_HEADER && next < length ? next : length, SMB2_HEADER, FRAME_SMB2_PDU);
+        if (next < SMB2_HEADER || next >= received)
+            break;
+        at += next;
+        bytes += next;
+        length -= next;
+    }
+}
+
 /* --- Records ----------------------------------------------------------------------------------------- */
 
 /* Parses the messages of an SMB 2 record, which may be compounded. Returns false if the record is malformed. */
@@ -136,6 +205,8 @@ static struct record_result parse_next_record(struct smb_parser *parser, const u
 
     if (left < SMB_NBSS_HEADER)
         return (struct record_result){ .needed = SMB_NBSS_HEADER };
+    if (app_wants_frames(parser->context))
+        announce_record(parser, (uint32_t)(bytes - parser->in->bytes));
     content = bytes + SMB_NBSS_HEADER;
     length = record_length(bytes);
     received = left - SMB_NBSS_HEADER < length ? left - SMB_NBSS_HEADER : length;
@@ -257,6 +328,7 @@ static struct app_result smb_feed(struct app_context *context, void *state, cons
         .state = state,
         .settings = app_get_settings(context),
         .direction = in->direction,
+        .in = in,
     };
     struct app_result result;
 
@@ -334,6 +406,7 @@ const struct app_proto app_smb = {
     .state_size = sizeof(struct smb_state),
     .stop = smb_stop,
     .feed = smb_feed,
+    .frames = frames,
     .transfer = smb_transfer,
     .accepts_gaps = true,
     .pending_max = SMB_NBSS_HEADER + SMB_RECORD_MAX,

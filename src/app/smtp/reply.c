@@ -139,6 +139,7 @@ int smtp_parse_reply(struct smtp_feed *f, const uint8_t *line, uint32_t length, 
         return 0;
     }
     state->greeted = true;
+    f->replied = smtp_find_tx(f, pending->tx);
     /* The reply to EHLO lists the server's extensions, one per line (RFC 2920, RFC 3030). */
     if ((pending->command == SMTP_HELO || pending->command == SMTP_HELO_AGAIN) && code == 250 && length >= 4) {
         state->pipelining |= mime_equal_nocase(line + 4, length - 4, "pipelining");

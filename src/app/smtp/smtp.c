@@ -183,6 +183,36 @@ static void handle_gap(struct smtp_feed *f, const struct app_input *in)
         smtp_clear_queue(f);
 }
 
+/* --- Frames --------------------------------------------------------------------------------------- */
+
+enum { FRAME_COMMAND_LINE, FRAME_DATA, FRAME_RESPONSE_LINE };
+static const char *const frames[] = {
+    [FRAME_COMMAND_LINE] = "command_line", [FRAME_DATA] = "data", [FRAME_RESPONSE_LINE] = "response_line", NULL
+};
+
+/* Announces the frame of a line, or of a message, whose bytes [at, at + size) of the input have been consumed. `mode`:
+ * mode of the parser before. The line with the dot at the end of a message does not belong to it. */
+static void announce(struct smtp_feed *f, const struct app_input *in, uint32_t at, uint32_t size, enum smtp_mode mode,
+                     const struct smtp_tx *current)
+{
+    const struct app_tx *tx = current ? &current->tx : NULL;
+    struct smtp_state *state = f->state;
+
+    if (in->direction == FLOW_TO_CLIENT) {
+        app_frame(f->context, in, at, size, FRAME_RESPONSE_LINE, f->replied ? &f->replied->tx : NULL);
+        return;
+    }
+    if (mode == SMTP_COMMANDS) {
+        app_frame(f->context, in, at, size, FRAME_COMMAND_LINE, tx);
+        return;
+    }
+    if (!state->in_data_frame)
+        app_frame(f->context, in, at, APP_FRAME_UNKNOWN, FRAME_DATA, tx);
+    state->in_data_frame = state->mode != SMTP_COMMANDS;
+    if (!state->in_data_frame)
+        app_frame_end(f->context, in, mode == SMTP_IN_DATA ? at : at + size, FRAME_DATA);
+}
+
 /* --- Parser entry --------------------------------------------------------------------------------- */
 
 static struct app_result smtp_feed(struct app_context *context, void *data, const struct app_input *in)
@@ -210,6 +240,11 @@ static struct app_result smtp_feed(struct app_context *context, void *data, cons
             result.status = APP_ERROR;
     }
     while (result.consumed < in->length && !f.state->awaits_tls) {
+        enum smtp_mode mode = f.state->mode;
+        bool is_skipped = f.state->skip[in->direction];
+        const struct smtp_tx *before = f.current;
+
+        f.replied = NULL;
         size = smtp_consume(&f, in->direction, in->bytes + result.consumed, in->length - result.consumed, seen, &err);
         if (!err && in->direction == FLOW_TO_SERVER && size > 0)
             err = smtp_feed_alternatives(&f, in->bytes + result.consumed, size);
@@ -217,6 +252,8 @@ static struct app_result smtp_feed(struct app_context *context, void *data, cons
             return (struct app_result){ .status = APP_ERROR };
         if (size == 0)
             break;
+        if (!is_skipped)
+            announce(&f, in, result.consumed, size, mode, f.current ? f.current : before);
         result.consumed += size;
         seen = 0;
     }
@@ -328,6 +365,7 @@ const struct app_proto app_smtp = {
     .complete = { SMTP_COMPLETE, SMTP_REPLIES_COMPLETE },
     .tx_max = SMTP_TX_MAX,
     .steps = { request_steps, response_steps },
+    .frames = frames,
     .events = events,
     .event_count = SMTP_EVENTS,
     .buffers = smtp_buffers,

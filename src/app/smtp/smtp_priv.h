@@ -126,6 +126,7 @@ struct smtp_state {
     bool after_lf;                    /* in a message: the previous line ended with a bare LF */
     bool strict;                      /* alternative instance in which only CRLF ends a line of a message */
     uint64_t chunk_left;              /* bytes of the current BDAT chunk that have not been received */
+    bool in_data_frame;               /* the frame of the current message was announced */
     bool chunk_is_last;               /* the current BDAT chunk ends the message (LAST) */
     struct buffer partial;            /* incomplete line at the end of a chunk */
     bool partial_begins;              /* unused; part of the format of the state transfer */
@@ -156,7 +157,8 @@ struct smtp_feed {
     struct app_context *context;
     struct smtp_state *state;
     const struct smtp_settings *settings;
-    struct smtp_tx *current; /* transaction of smtp_state.current; NULL for none */
+    struct smtp_tx *current;       /* transaction of smtp_state.current; NULL for none */
+    const struct smtp_tx *replied; /* transaction of the command that the last reply line answers; NULL: unknown */
 };
 
 /* --- smtp.c --------------------------------------------------------------------------------------- */

@@ -190,10 +190,31 @@ static struct app_result feed_record(struct app_context *context, struct ssh_sta
     return result;
 }
 
-static struct app_result feed_records(struct app_context *context, struct ssh_state *state,
-                                      enum flow_direction direction, const uint8_t *bytes, uint32_t length)
+enum { FRAME_HDR, FRAME_DATA, FRAME_PDU };
+static const char *const frames[] = {
+    [FRAME_HDR] = "record.hdr", [FRAME_DATA] = "record.data", [FRAME_PDU] = "record.pdu", NULL
+};
+
+/* Announces the frames of the record at index `at` of the input, whose header has arrived. The length in the header
+ * counts from behind itself. */
+static void announce_record(struct app_context *context, const struct app_input *in, uint32_t at,
+                            const struct app_tx *tx)
 {
-    uint32_t consumed = 0;
+    uint32_t length = load_be32(in->bytes + at);
+
+    app_frame(context, in, at, RECORD_HEADER, FRAME_HDR, tx);
+    app_frame(context, in, at, (uint64_t)length + sizeof(length), FRAME_PDU, tx);
+    if (length > 2)
+        app_frame(context, in, at + RECORD_HEADER, length - 2, FRAME_DATA, tx);
+}
+
+/* Parses the records of the input from index `start` on; the result counts from there. */
+static struct app_result feed_records(struct app_context *context, struct ssh_state *state, const struct app_input *in,
+                                      uint32_t start)
+{
+    enum flow_direction direction = in->direction;
+    const uint8_t *bytes = in->bytes + start;
+    uint32_t length = in->length - start, consumed = 0;
 
     while (consumed < length && !state->finished) {
         uint32_t *skip = &state->skip[direction], left = length - consumed;
@@ -204,6 +225,9 @@ static struct app_result feed_records(struct app_context *context, struct ssh_st
         consumed += skipped;
         if (consumed == length || skipped > 0)
             continue;
+        if (length - consumed >= RECORD_HEADER)
+            announce_record(context, in, start + consumed, &state->tx->tx);
+
         struct app_result result = feed_record(context, state, direction, bytes + consumed, length - consumed);
 
         if (result.status == APP_ERROR || result.consumed == 0) {
@@ -257,7 +281,7 @@ static struct app_result ssh_feed(struct app_context *context, void *data, const
     }
     if (result.status == APP_ERROR || *progress < SSH_BANNER_DONE || rest.length == 0)
         return result;
-    struct app_result records = feed_records(context, state, in->direction, rest.bytes, rest.length);
+    struct app_result records = feed_records(context, state, in, result.consumed);
 
     records.consumed += result.consumed;
     return records;
@@ -357,6 +381,7 @@ const struct app_proto app_ssh = {
     .pattern_count = sizeof(patterns) / sizeof(patterns[0]),
     .state_size = sizeof(struct ssh_state),
     .feed = ssh_feed,
+    .frames = frames,
     .transfer = ssh_transfer,
     .pending_max = RECORD_HEADER + KEX_MAX,
     .tx_size = sizeof(struct ssh_tx),

@@ -199,6 +199,22 @@ static int handle_record(struct tls_parser *parser, uint8_t type, struct cursor 
     }
 }
 
+/* Announces the frames of the record that begins at *cur. */
+static void announce_record(const struct tls_parser *parser, const struct cursor *cur, const struct record *record)
+{
+    const struct app_input *in = parser->in;
+    uint32_t at = in->length - (uint32_t)cursor_remaining(cur);
+    unsigned contents = record->type == RECORD_ALERT       ? TLS_FRAME_ALERT
+                        : record->type == RECORD_HEARTBEAT ? TLS_FRAME_HEARTBEAT
+                                                           : TLS_FRAME_DATA;
+
+    app_frame(parser->context, in, at, RECORD_HEADER, TLS_FRAME_HDR, &parser->tx->tx);
+    app_frame(parser->context, in, at + RECORD_HEADER, record->length, TLS_FRAME_DATA, &parser->tx->tx);
+    app_frame(parser->context, in, at, (uint64_t)RECORD_HEADER + record->length, TLS_FRAME_PDU, &parser->tx->tx);
+    if (contents != TLS_FRAME_DATA)
+        app_frame(parser->context, in, at + RECORD_HEADER, record->length, contents, &parser->tx->tx);
+}
+
 /* Parses one record. Returns 0, -EAGAIN with *needed if it is incomplete, or another -errno. */
 static int read_record(struct tls_parser *parser, struct cursor *cur, uint32_t *needed)
 {
@@ -208,6 +224,7 @@ static int read_record(struct tls_parser *parser, struct cursor *cur, uint32_t *
     *needed = RECORD_HEADER;
     if (!cursor_u8(&at, &record.type) || !cursor_be16(&at, &record.version) || !cursor_be16(&at, &record.length))
         return -EAGAIN;
+    announce_record(parser, cur, &record);
     int result = check_header(parser, &record);
 
     if (result < 0)
@@ -289,7 +306,10 @@ static int read_ssl2_record(const struct tls_parser *parser, struct cursor *cur,
         return -EAGAIN;
     uint32_t header = word & 0x8000 ? 2 : 3, length = word & (word & 0x8000 ? 0x7fff : 0x3fff);
     const uint8_t *body = cursor_read(&at, length);
+    uint32_t begin = parser->in->length - (uint32_t)cursor_remaining(cur);
 
+    app_frame(parser->context, parser->in, begin, header, TLS_FRAME_SSL2_HDR, &parser->tx->tx);
+    app_frame(parser->context, parser->in, begin, header + length, TLS_FRAME_SSL2_PDU, &parser->tx->tx);
     tls_side_of(parser)->version = TLS_SSL2;
     if (length == 0) {
         tls_event(parser, TLS_INVALID_SSLV2_HEADER);
@@ -365,7 +385,7 @@ struct tls_tx *tls_new_transaction(struct app_context *context)
 
 struct app_result tls_feed(struct app_context *context, void *state, const struct app_input *in)
 {
-    struct tls_parser parser = { .context = context, .state = state, .direction = in->direction };
+    struct tls_parser parser = { .context = context, .state = state, .in = in, .direction = in->direction };
     struct app_result result = { .status = APP_OK, .consumed = in->length };
     struct cursor cur = cursor_of(in->length > 0 ? in->bytes : (const uint8_t *)"", in->length);
     int err = 0;

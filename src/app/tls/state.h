@@ -185,11 +185,24 @@ struct tls_state {
     uint32_t heartbeat_length; /* length of the request's record if encrypted, otherwise 0 */
 };
 
+/* Types of frames. DATA: the content of a record; ALERT, HEARTBEAT: that of a record of this type. */
+enum tls_frame {
+    TLS_FRAME_PDU,
+    TLS_FRAME_HDR,
+    TLS_FRAME_DATA,
+    TLS_FRAME_ALERT,
+    TLS_FRAME_HEARTBEAT,
+    TLS_FRAME_SSL2_HDR,
+    TLS_FRAME_SSL2_PDU,
+    TLS_FRAME_COUNT,
+};
+
 /* Context passed to the parser functions. */
 struct tls_parser {
     struct app_context *context;
     struct tls_state *state;
     struct tls_tx *tx;
+    const struct app_input *in; /* records only */
     enum flow_direction direction;
     unsigned error_event; /* with tx->over_quic: the event of QUIC that is set in place of any event of TLS */
 };

@@ -230,6 +230,17 @@ static const struct app_condition conditions[] = {
     { &keyword_tls_store, APP_TO_CLIENT, TLS_SERVER_HELLO },
 };
 
+static const char *const frames[] = {
+    [TLS_FRAME_PDU] = "pdu",
+    [TLS_FRAME_HDR] = "hdr",
+    [TLS_FRAME_DATA] = "data",
+    [TLS_FRAME_ALERT] = "alert",
+    [TLS_FRAME_HEARTBEAT] = "heartbeat",
+    [TLS_FRAME_SSL2_HDR] = "ssl2.hdr",
+    [TLS_FRAME_SSL2_PDU] = "ssl2.pdu",
+    [TLS_FRAME_COUNT] = NULL,
+};
+
 const struct app_proto app_tls = {
     .name = "tls",
     .words = tls_aliases,
@@ -249,6 +260,7 @@ const struct app_proto app_tls = {
     .tx_free = free_tx,
     .complete = { TLS_CLIENT_FINISHED, TLS_SERVER_FINISHED },
     .steps = { client_steps, server_steps },
+    .frames = frames,
     .events = events,
     .event_count = TLS_EVENT_COUNT,
     .buffers = tls_buffers,

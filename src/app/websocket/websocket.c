@@ -206,6 +206,9 @@ static struct app_result begin_frame(struct websocket_feed *f, struct cursor cur
     return (struct app_result){ .status = APP_OK, .consumed = (uint32_t)(cur.at - start) };
 }
 
+enum { FRAME_HEADER, FRAME_PDU, FRAME_DATA };
+static const char *const frames[] = { [FRAME_HEADER] = "header", [FRAME_PDU] = "pdu", [FRAME_DATA] = "data", NULL };
+
 /* Returns the transaction of the incomplete frame of the direction. */
 static struct websocket_tx *find_open_tx(const struct app_context *context, enum flow_direction direction)
 {
@@ -240,6 +243,14 @@ static struct app_result websocket_feed(struct app_context *context, void *data,
                 result.needed = header.needed;
                 break;
             }
+            uint32_t at = in->length - (uint32_t)cursor_remaining(&cur);
+            uint64_t payload =
+                f.side->left < UINT64_MAX - header.consumed ? f.side->left : APP_FRAME_UNKNOWN - HEADER_MAX - 1;
+
+            app_frame(context, in, at, header.consumed, FRAME_HEADER, &f.tx->tx);
+            app_frame(context, in, at, header.consumed + payload, FRAME_PDU, &f.tx->tx);
+            if (payload > 0)
+                app_frame(context, in, at + header.consumed, payload, FRAME_DATA, &f.tx->tx);
             cursor_skip(&cur, header.consumed);
         }
         size_t left = cursor_remaining(&cur);
@@ -378,6 +389,7 @@ const struct app_proto app_websocket = {
     .tx_free = websocket_tx_free,
     .complete = { WEBSOCKET_COMPLETE, WEBSOCKET_COMPLETE },
     .tx_max = 8192, /* more than the number of frames of minimum size that can arrive at once */
+    .frames = frames,
     .events = events,
     .event_count = WEBSOCKET_EVENTS,
     .buffers = websocket_buffers,
