@@ -2,13 +2,15 @@
 /* Waits for queued packets to be inspected before the sluice table is removed. */
 #include "drain.h"
 
+#include <limits.h>
 #include <time.h>
 
 #include "sluice/capture.h"
 #include "sluice/log.h"
 
 enum {
-    DRAIN_ROUNDS = 200,
+    DRAIN_ROUNDS = 2000,  /* 20 s at most */
+    DRAIN_PATIENCE = 300, /* rounds without progress: 3 s */
     DRAIN_PAUSE_MS = 10,
     DRAIN_QUIET = 2,
     DRAIN_QUEUES = 256,
@@ -27,22 +29,27 @@ static unsigned count_waiting(int fd)
 }
 
 /*
- * Waits, for a limited time, until all queues are empty: when the kernel removes a base chain, it drops the packets
- * that wait in any queue, also in the queue of the next consumer. The queues must be found empty twice in a row,
- * because a packet that matched the queue rule on another CPU may still be about to enter a queue.
+ * Waits until all queues are empty: when the kernel removes a base chain, it drops the packets that wait in any queue,
+ * also in the queue of the next consumer. A slow consumer gets time as long as packets leave the queues; one that
+ * does nothing, or a queue that other rules keep filling, delays the stop by DRAIN_PATIENCE rounds. The queues must be
+ * found empty twice in a row, because a packet that matched the queue rule on another CPU may still be about to enter
+ * a queue.
  */
 void drain_queues(int fd)
 {
     const struct timespec pause = { .tv_nsec = DRAIN_PAUSE_MS * 1000000L };
-    unsigned waiting = 1;
+    unsigned waiting = 1, least = UINT_MAX;
 
     if (fd < 0)
         return;
-    for (int round = 0, quiet = 0; round < DRAIN_ROUNDS && quiet < DRAIN_QUIET; round++) {
+    for (int round = 0, quiet = 0, idle = 0; round < DRAIN_ROUNDS && idle < DRAIN_PATIENCE && quiet < DRAIN_QUIET;
+         round++) {
         if (round > 0)
             nanosleep(&pause, NULL);
         waiting = count_waiting(fd);
         quiet = waiting == 0 ? quiet + 1 : 0;
+        idle = waiting < least ? 0 : idle + 1;
+        least = waiting < least ? waiting : least;
     }
     if (waiting > 0)
         log_warning("the kernel drops %u packets that wait in queues of this network namespace, because the sluice "
