@@ -62,35 +62,43 @@ client() { ip netns exec "$P-cli" "$@"; }
 gateway() { ip netns exec "$P-gw" "$@"; }
 server() { ip netns exec "$P-srv" "$@"; }
 
+# Few processes, because an emulated machine takes long to start one.
 topology() {
 	local host i
-	for host in cli gw srv; do
-		ip netns add "$P-$host"
-		ip -n "$P-$host" link set lo up
-	done
+	for host in cli gw srv; do ip netns add "$P-$host"; done
 	ip link add c0 netns "$P-cli" type veth peer name g0 netns "$P-gw"
 	ip link add s0 netns "$P-srv" type veth peer name g1 netns "$P-gw"
-	gateway sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1 net.ipv4.conf.all.rp_filter=0
-	for host in "cli c0" "gw g0" "gw g1" "srv s0"; do
-		# shellcheck disable=SC2086
-		set -- $host
-		ip netns exec "$P-$1" sysctl -qw "net.ipv6.conf.$2.accept_dad=0" "net.ipv6.conf.$2.dad_transmits=0"
-		ip -n "$P-$1" link set "$2" up
-	done
-	ip -n "$P-cli" addr add 10.66.1.2/24 dev c0
-	ip -n "$P-cli" addr add fd66:1::2/64 dev c0 nodad
-	ip -n "$P-gw" addr add 10.66.1.1/24 dev g0
-	ip -n "$P-gw" addr add fd66:1::1/64 dev g0 nodad
-	ip -n "$P-gw" addr add 10.66.2.1/24 dev g1
-	ip -n "$P-gw" addr add fd66:2::1/64 dev g1 nodad
-	for i in 2 3 4 5 6 7 8 9; do
-		ip -n "$P-srv" addr add "10.66.2.$i/24" dev s0
-		ip -n "$P-srv" addr add "fd66:2::$i/64" dev s0 nodad
-	done
-	ip -n "$P-cli" route add default via 10.66.1.1
-	ip -n "$P-cli" -6 route add default via fd66:1::1
-	ip -n "$P-srv" route add default via 10.66.2.1
-	ip -n "$P-srv" -6 route add default via fd66:2::1
+	client sysctl -qw net.ipv6.conf.c0.{accept_dad,dad_transmits}=0
+	server sysctl -qw net.ipv6.conf.s0.{accept_dad,dad_transmits}=0
+	gateway sysctl -qw net.ipv6.conf.{g0,g1}.{accept_dad,dad_transmits}=0 net.ipv4.ip_forward=1 \
+		net.ipv6.conf.all.forwarding=1 net.ipv4.conf.all.rp_filter=0
+	ip -n "$P-cli" -batch - <<-IP
+		link set lo up
+		link set c0 up
+		addr add 10.66.1.2/24 dev c0
+		addr add fd66:1::2/64 dev c0 nodad
+		route add default via 10.66.1.1
+		route add ::/0 via fd66:1::1
+	IP
+	ip -n "$P-gw" -batch - <<-IP
+		link set lo up
+		link set g0 up
+		link set g1 up
+		addr add 10.66.1.1/24 dev g0
+		addr add fd66:1::1/64 dev g0 nodad
+		addr add 10.66.2.1/24 dev g1
+		addr add fd66:2::1/64 dev g1 nodad
+	IP
+	{
+		echo "link set lo up"
+		echo "link set s0 up"
+		for i in 2 3 4 5 6 7 8 9; do
+			echo "addr add 10.66.2.$i/24 dev s0"
+			echo "addr add fd66:2::$i/64 dev s0 nodad"
+		done
+		echo "route add default via 10.66.2.1"
+		echo "route add ::/0 via fd66:2::1"
+	} | ip -n "$P-srv" -batch -
 	client ping -c1 -W2 -q 10.66.2.2 >/dev/null || fail "the topology does not forward"
 	client ping -6 -c1 -W2 -q fd66:2::2 >/dev/null || fail "the topology does not forward IPv6"
 }
@@ -118,7 +126,7 @@ start_sluice() {
 		read -r -d '' said <"$WORK/$name.log" || true
 		[[ $said != *"sluice: ready"* ]] || return 0
 		kill -0 "$LAST_PID" 2>/dev/null || fail "$name did not start"
-		sleep 0.05
+		pause 2
 	done
 	fail "$name is not ready after ${READY_SECONDS:-60} s"
 }

@@ -2,30 +2,35 @@
 # Sourced by lib.sh, nft_lib.sh and tests/vm/lib_systemd.sh, which have the function fail: waits for conditions. The
 # limit of all of them is 60 s of time, not a number of tries, because a slow host needs long for each try.
 
+# Pauses between tries grow, so that a slow host spends its time on what is waited for.
+PAUSES=(0.02 0.03 0.05 0.07 0.1 0.15 0.2 0.3)
+exec {NOTHING_TO_READ}<> <(:) # `read` with a time limit sleeps without starting a process
+pause() { read -rt "${PAUSES[$1 < 7 ? $1 : 7]}" -u "$NOTHING_TO_READ" || true; }
+
 # wait_for COMMAND...: until the command succeeds; it fails when the command never did.
 wait_for() {
-	local end=$((SECONDS + 60))
+	local try=0 end=$((SECONDS + 60))
 	until "$@"; do
 		[ $SECONDS -lt $end ] || return 1
-		sleep 0.05
+		pause $((try++))
 	done
 }
 
 # wait_equal WHAT WANTED COMMAND...: until the command prints WANTED.
 wait_equal() {
-	local got end=$((SECONDS + 60))
+	local got try=0 end=$((SECONDS + 60))
 	while got=$("${@:3}") || true; [ "$got" != "$2" ]; do
 		[ $SECONDS -lt $end ] || fail "$1: got '$got', wanted '$2'"
-		sleep 0.05
+		pause $((try++))
 	done
 }
 
 # wait_least WHAT LEAST COMMAND...: until the command prints a number of at least LEAST.
 wait_least() {
-	local got end=$((SECONDS + 60))
+	local got try=0 end=$((SECONDS + 60))
 	until got=$("${@:3}") || true; [ "${got:-0}" -ge "$2" ] 2>/dev/null; do
 		[ $SECONDS -lt $end ] || fail "$1: got '$got', wanted at least $2"
-		sleep 0.05
+		pause $((try++))
 	done
 }
 
