@@ -153,4 +153,22 @@ void file_request_store(struct file_engine *engine, struct file *file, uint32_t 
 /* Requests that all present and later files of the list are stored. */
 void file_list_request_store(struct file_engine *engine, struct file_list *list, uint32_t sid);
 
+/* --- chunks.c: data that arrives out of order ------------------------------------------------------ */
+
+struct file_chunk;
+struct file_chunks {
+    struct file_chunk *first; /* queued data beyond `tracked`, in the order of offsets */
+    uint32_t count;           /* queued chunks */
+    uint64_t queued;          /* bytes in chunks */
+    uint64_t tracked;         /* bytes passed to the file engine, gaps included */
+};
+/* Appends data at `offset` of the file, and the queued data that follows it; data after a gap is queued. bytes == NULL:
+ * the data was lost. Without memory data is not queued, which heap_refused_count() counts. Returns whether the file has
+ * grown. */
+bool file_chunks_add(struct file_engine *engine, struct file_chunks *chunks, struct file *file, uint64_t offset,
+                     const uint8_t *bytes, uint64_t length);
+/* Appends all queued data, with the gaps before it recorded as lost. */
+void file_chunks_flush(struct file_engine *engine, struct file_chunks *chunks, struct file *file);
+void file_chunks_clear(struct file_engine *engine, struct file_chunks *chunks);
+
 #endif

@@ -413,6 +413,40 @@ static void nfs_large_record(struct work *work, uint32_t units)
     wire_free(&wire);
 }
 
+/* Reads of as many files, of which no reply has the start: the data is queued. */
+static void nfs_reads(struct work *work, uint32_t units)
+{
+    struct wire calls = { 0 }, replies = { 0 };
+
+    for (uint32_t i = 0; i < units; i++) {
+        wire_number(&calls, 4, 0x80000000 | 60);
+        wire_number(&calls, 4, i);
+        wire_number(&calls, 4, 0);
+        wire_number(&calls, 4, 2);
+        wire_number(&calls, 4, 100003);
+        wire_number(&calls, 4, 3);
+        wire_number(&calls, 4, 6);
+        wire_fill(&calls, 0, 16);
+        wire_number(&calls, 4, 4);
+        wire_number(&calls, 4, i / 8);
+        wire_number(&calls, 4, 0);
+        wire_number(&calls, 4, 100 + 2000 * (i % 8));
+        wire_number(&calls, 4, 1000);
+        wire_number(&replies, 4, 0x80000000 | (44 + 1000));
+        wire_number(&replies, 4, i);
+        wire_number(&replies, 4, 1);
+        wire_fill(&replies, 0, 24);
+        wire_number(&replies, 4, 1000);
+        wire_number(&replies, 4, 0);
+        wire_number(&replies, 4, 1000);
+        wire_fill(&replies, 'x', 1000);
+    }
+    work_send(work, FLOW_TO_SERVER, &calls);
+    work_send(work, FLOW_TO_CLIENT, &replies);
+    wire_free(&calls);
+    wire_free(&replies);
+}
+
 static void nfs_broken_record(struct work *work, uint32_t units)
 {
     struct wire wire = { 0 };
@@ -669,6 +703,7 @@ const struct flood record_floods[] = {
     ROW("NFS: calls without a reply", "nfs", 2049, nfs_calls, .units = 1500, .memory_kib = 4096,
         .event = "too_many_transactions"),
     ROW("NFS: records that are too large", "nfs", 2049, nfs_large_record, .units = 1, .memory_kib = 1024),
+    ROW("NFS: parts of files", "nfs", 2049, nfs_reads, .units = 600, .memory_kib = 4096),
     ROW("NFS: a record that can't be", "nfs", 2049, nfs_broken_record, .units = 32, .memory_kib = 1024,
         .event = "malformed_data", .given_up = true),
     ROW("Kerberos: requests", "krb5", 88, krb5_messages, .units = 3000, .memory_kib = 8192),

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Calls and replies of versions 2 and 3: file handle and name in a call, and the handles and names in replies. */
+/* Calls and replies of versions 2 and 3: file handle and name in a call, the handles and names in replies, and the data
+ * of files. */
 #include "nfs_priv.h"
 
-enum { HANDLE_2 = 32, ATTRIBUTES_3 = 84 };
+enum { HANDLE_2 = 32, ATTRIBUTES_2 = 68, SIZE_AT_2 = 20, ATTRIBUTES_3 = 84, FILE_SYNC = 2 };
 
 static bool read_handle(struct nfs_parse *parse, struct cursor *cur, struct cursor *out)
 {
@@ -72,13 +73,51 @@ static bool read_rename_call(struct nfs_parse *parse, struct cursor *cur)
     return parse->tx->has_target;
 }
 
+static bool read_read_call(struct nfs_parse *parse, struct cursor *cur)
+{
+    struct cursor handle;
+    uint32_t high = 0, low;
+
+    if (!read_handle(parse, cur, &handle) || (parse->tx->version == 3 && !cursor_be32(cur, &high)) ||
+        !cursor_be32(cur, &low) || !cursor_skip(cur, parse->tx->version == 3 ? 4 : 8))
+        return false;
+    nfs_file_read_call(parse, handle, (uint64_t)high << 32 | low);
+    return true;
+}
+
+/* As in Suricata, data that version 2 writes is not inspected as a file. */
+static bool read_write_call_3(struct nfs_parse *parse, struct cursor *cur)
+{
+    struct cursor handle;
+    struct nfs_data data;
+    uint32_t high, low, stable;
+
+    if (!read_handle(parse, cur, &handle) || !cursor_be32(cur, &high) || !cursor_be32(cur, &low) ||
+        !cursor_skip(cur, 4) || !cursor_be32(cur, &stable) || !nfs_read_data(parse, cur, &data))
+        return false;
+    data.offset = (uint64_t)high << 32 | low;
+    nfs_file_write_call(parse, handle, &data, stable == FILE_SYNC);
+    return true;
+}
+
+static bool read_commit_call(struct nfs_parse *parse, struct cursor *cur)
+{
+    struct cursor at = *cur, handle;
+
+    if (!read_handle_call(parse, cur) || !read_handle(parse, &at, &handle))
+        return false;
+    nfs_file_close_call(parse, handle);
+    return true;
+}
+
 static bool read_call_2(struct nfs_parse *parse, struct cursor *cur)
 {
     switch (parse->tx->procedure) {
     case NFS2_GETATTR:
-    case NFS2_READ:
     case NFS2_WRITE:
         return read_handle_call(parse, cur);
+    case NFS2_READ:
+        return read_read_call(parse, cur);
     case NFS2_LOOKUP:
         return read_lookup_call(parse, cur);
     case NFS2_CREATE:
@@ -100,10 +139,13 @@ static bool read_call_3(struct nfs_parse *parse, struct cursor *cur)
     switch (parse->tx->procedure) {
     case NFS3_GETATTR:
     case NFS3_ACCESS:
-    case NFS3_READ:
-    case NFS3_WRITE:
-    case NFS3_COMMIT:
         return read_handle_call(parse, cur);
+    case NFS3_READ:
+        return read_read_call(parse, cur);
+    case NFS3_WRITE:
+        return read_write_call_3(parse, cur);
+    case NFS3_COMMIT:
+        return read_commit_call(parse, cur);
     case NFS3_LOOKUP:
         return read_lookup_call(parse, cur);
     case NFS3_CREATE:
@@ -128,11 +170,6 @@ bool nfs_read_call(struct nfs_parse *parse, struct cursor cur)
 }
 
 /* --- Replies ----------------------------------------------------------------------------------------- */
-
-static struct cursor get_name(const struct nfs_tx *tx)
-{
-    return cursor_of(tx->name.length ? tx->text.bytes + tx->name.at : (const uint8_t *)"", tx->name.length);
-}
 
 /* Parses the flag before optional data (RFC 4506 §4.19). */
 static bool read_flag(struct cursor *cur, bool *out)
@@ -179,7 +216,7 @@ static void read_lookup_reply(struct nfs_parse *parse, struct cursor *cur)
     struct cursor handle;
 
     if (store_handle(parse, cur, &handle))
-        nfs_name_add(parse, handle, get_name(parse->tx));
+        nfs_name_add(parse, handle, nfs_text_bytes(parse->tx, &parse->tx->name));
 }
 
 void nfs_read_reply(struct nfs_parse *parse, struct cursor cur)
@@ -195,7 +232,27 @@ void nfs_read_reply(struct nfs_parse *parse, struct cursor cur)
     if (tx->procedure == NFS3_LOOKUP)
         read_lookup_reply(parse, &cur);
     if (tx->procedure == NFS3_CREATE && read_flag(&cur, &has_handle) && has_handle && read_handle(parse, &cur, &handle))
-        nfs_name_add(parse, handle, get_name(tx));
+        nfs_name_add(parse, handle, nfs_text_bytes(tx, &tx->name));
     if (tx->procedure == NFS3_READDIRPLUS)
         read_readdirplus_reply(parse, &cur);
+}
+
+bool nfs_read_read_reply(struct nfs_parse *parse, uint8_t version, struct cursor cur)
+{
+    struct nfs_data data = { .offset = 0 };
+    bool has_attributes, is_end;
+    const uint8_t *attributes;
+
+    if (version == 3) {
+        if (!read_flag(&cur, &has_attributes) || (has_attributes && !cursor_skip(&cur, ATTRIBUTES_3)) ||
+            !cursor_skip(&cur, 4) || !read_flag(&cur, &is_end) || !nfs_read_data(parse, &cur, &data))
+            return false;
+        nfs_file_read_reply(parse, &data, is_end, UINT64_MAX);
+        return true;
+    }
+    attributes = cursor_read(&cur, ATTRIBUTES_2);
+    if (!attributes || !nfs_read_data(parse, &cur, &data))
+        return false;
+    nfs_file_read_reply(parse, &data, false, load_be32(attributes + SIZE_AT_2));
+    return true;
 }

@@ -76,7 +76,9 @@ const struct keyword keyword_nfs_procedure = {
     .aliases = { "nfs.procedure" },
     .value = "[<|>]NUMBER, LOW<>HIGH or [!]NAME",
     .help = "procedure of an NFS call by number or name: 6 or read; in version 4 the main operation of the compound",
-    .manual = "A name is translated to the procedure number of the call's version. Ranges include both ends.",
+    .manual =
+        "A name is translated to the procedure number of the call's version. Ranges include both ends. All reads of "
+        "a file form one transaction, and so do all writes.",
     .kind = KEYWORD_TRANSACTION,
     .scope = { applications, APP_TO_SERVER },
     .parse = procedure_parse,
@@ -106,7 +108,11 @@ const struct keyword keyword_nfs_version = {
     .transaction = { .match = version_match },
 };
 
+const struct app_buffer nfs_buffers[NFS_BUFFERS] = {
+    { &keyword_file_data, APP_BOTH, 0, .get = app_file_data, .grows = true },
+};
+
 const struct app_condition nfs_conditions[NFS_CONDITIONS] = {
-    { &keyword_nfs_procedure, APP_TO_SERVER, NFS_COMPLETE },
-    { &keyword_nfs_version, APP_TO_SERVER, NFS_COMPLETE },
+    { &keyword_nfs_procedure, APP_TO_SERVER, NFS_STARTED },
+    { &keyword_nfs_version, APP_TO_SERVER, NFS_STARTED },
 };

@@ -28,15 +28,25 @@ void nfs_log(const struct app_tx *tx, const void *settings, struct fields *out)
         fields_string(out, "hhash", text);
     }
     fields_uint(out, "id", tx->id + 1);
-    fields_bool(out, "file_tx", false);
+    fields_bool(out, "file_tx", nfs->is_file);
     fields_string(out, "type", "response");
     fields_string(out, "status", nfs_status_name(nfs->status, text));
-    if (nfs->version > 3 || !nfs->has_target)
+    if (nfs->version > 3)
         return;
-    fields_object_open(out, "rename");
-    log_text(nfs, "from", &nfs->name, out);
-    log_text(nfs, "to", &nfs->target, out);
-    fields_object_close(out);
+    if (nfs->is_file) {
+        fields_object_open(out, nfs->file.direction == FLOW_TO_CLIENT ? "read" : "write");
+        fields_bool(out, "first", true);
+        fields_bool(out, "last", nfs->file.is_last);
+        fields_uint(out, "last_xid", nfs->file.last_xid);
+        fields_uint(out, "chunks", nfs->file.messages);
+        fields_object_close(out);
+    }
+    if (nfs->has_target) {
+        fields_object_open(out, "rename");
+        log_text(nfs, "from", &nfs->name, out);
+        log_text(nfs, "to", &nfs->target, out);
+        fields_object_close(out);
+    }
 }
 
 void nfs_log_rpc(const struct app_tx *tx, const void *settings, struct fields *out)

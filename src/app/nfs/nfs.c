@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * NFS over UDP and TCP. On TCP each RPC message is a record (RFC 5531 §11). Only the first NFS_READ_MAX bytes of a
- * record are parsed; the others are skipped as they are received, so that reads and writes of files need no memory. A
+ * record are parsed; data of a file in the others is appended to the file as it is received, and the rest is skipped. A
  * record of several fragments is skipped.
  *
- * A gap inside skipped bytes has no effect. After any other gap the start of the next record is unknown, and parsing of
- * the direction ends.
+ * A gap inside such bytes does not affect the parsing of records. After any other gap the start of the next record is
+ * unknown: the parser searches for the next one that starts with a header of RPC.
  */
 #include <errno.h>
 
 #include "nfs_priv.h"
 #include "sluice/transfer.h"
+
+/* As in Suricata, shorter datagrams do not identify the protocol: calls without credentials, such as those by which
+ * clients find out whether there is a server, and the replies to them. */
+enum { DATAGRAM_CALL = 48, DATAGRAM_REPLY = 32 };
 
 enum { RPC_CALL = 0, RPC_REPLY = 1, RPC_VERSION = 2, RPC_ACCEPTED = 0, RPC_DENIED = 1, RPC_PROBE = 24 };
 
@@ -37,17 +41,6 @@ static bool add_event_tx(struct app_context *context, enum flow_direction direct
 
 /* --- Calls ------------------------------------------------------------------------------------------- */
 
-/* Completes the oldest call without a reply if there are NFS_CALLS_MAX such calls. */
-static void limit_calls(struct app_context *context)
-{
-    struct app_tx *oldest = app_tx_first_open(context);
-
-    if (!oldest || app_tx_open_count(context) < NFS_CALLS_MAX)
-        return;
-    app_tx_advance(oldest, FLOW_TO_CLIENT, NFS_COMPLETE);
-    app_event(context, oldest, NFS_TOO_MANY_TRANSACTIONS);
-}
-
 static bool read_credentials(struct nfs_parse *parse, struct cursor *cur)
 {
     struct nfs_tx *tx = parse->tx;
@@ -64,12 +57,12 @@ static bool read_credentials(struct nfs_parse *parse, struct cursor *cur)
     return cursor_skip(cur, 4) && nfs_skip_opaque(cur); /* the verifier */
 }
 
-/* Parses a call and adds its transaction. is_partial: the message is longer than the bytes at cur. Returns false if out
- * of memory. */
-static bool handle_call(struct app_context *context, struct nfs_state *state, uint32_t xid, struct cursor cur,
-                        bool is_partial)
+/* Parses a call and adds its transaction, unless the call belongs to the transaction of a file. Returns false if out of
+ * memory. */
+static bool handle_call(struct nfs_parse *parse, struct cursor cur)
 {
-    struct nfs_parse parse = { .heap = app_heap(context), .state = state };
+    struct app_context *context = parse->context;
+    struct nfs_tx call = { .xid = parse->xid };
     uint32_t rpc, program, version;
 
     if (!cursor_be32(&cur, &rpc) || !cursor_be32(&cur, &program) || !cursor_be32(&cur, &version) || rpc != RPC_VERSION)
@@ -78,85 +71,138 @@ static bool handle_call(struct app_context *context, struct nfs_state *state, ui
         return true;
     if (version < 2 || version > 4)
         return add_event_tx(context, FLOW_TO_SERVER, NFS_NON_EXISTING_VERSION);
-    limit_calls(context);
-    struct nfs_tx *tx = parse.tx = (struct nfs_tx *)app_tx_new(context);
-
-    if (!tx)
-        return false;
-    tx->xid = xid;
-    tx->version = (uint8_t)version;
-    app_tx_advance(&tx->tx, FLOW_TO_SERVER, NFS_COMPLETE);
-    tx->parsed = cursor_be32(&cur, &tx->procedure) && read_credentials(&parse, &cur);
+    if (parse->in_datagram)
+        nfs_file_forget_calls(parse);
+    parse->tx = &call;
+    call.version = (uint8_t)version;
+    call.parsed = cursor_be32(&cur, &call.procedure) && read_credentials(parse, &cur);
     /* Arguments protected by RPCSEC_GSS may be encrypted. */
-    bool ok = tx->parsed && (tx->auth_type == RPC_AUTH_GSS || nfs_read_call(&parse, cur));
+    bool ok = call.parsed && (call.auth_type == RPC_AUTH_GSS || nfs_read_call(parse, cur));
+    struct nfs_tx *tx = NULL;
 
+    if (!ok || !parse->is_file_call) {
+        nfs_limit_calls(context, parse->state);
+        tx = (struct nfs_tx *)app_tx_new(context);
+        parse->no_memory |= !tx;
+    }
+    if (!tx) {
+        buffer_clear(parse->heap, &call.text);
+        return !parse->no_memory;
+    }
+    call.tx = tx->tx; /* the framework's part */
+    *tx = call;
+    app_tx_advance(&tx->tx, FLOW_TO_SERVER, NFS_COMPLETE);
     tx->tx.log_never = !tx->parsed;
-    if (!ok && (!is_partial || !tx->parsed))
+    if (!ok && (parse->missing == 0 || !tx->parsed))
         app_event(context, &tx->tx, NFS_MALFORMED_DATA);
-    return !parse.no_memory;
+    return !parse->no_memory;
 }
 
 /* --- Replies ----------------------------------------------------------------------------------------- */
 
+struct reply {
+    uint32_t rpc_status, status; /* status: of the procedure */
+    bool has_results, has_status;
+    struct cursor results; /* after the status */
+};
+
 static struct nfs_tx *find_call(struct app_context *context, uint32_t xid)
 {
     for (struct app_tx *tx = app_tx_first_open(context); tx; tx = app_tx_next_open(tx))
-        if (((struct nfs_tx *)tx)->xid == xid)
+        if (!((struct nfs_tx *)tx)->is_file && ((struct nfs_tx *)tx)->xid == xid)
             return (struct nfs_tx *)tx;
     return NULL;
 }
 
-static bool read_reply(struct nfs_parse *parse, struct cursor *cur)
+static bool read_reply(struct cursor cur, struct reply *out)
 {
-    struct nfs_tx *tx = parse->tx;
     uint32_t accept_status;
 
-    if (!cursor_be32(cur, &tx->rpc_status) || tx->rpc_status > RPC_DENIED)
+    *out = (struct reply){ .rpc_status = RPC_ACCEPTED };
+    if (!cursor_be32(&cur, &out->rpc_status) || out->rpc_status > RPC_DENIED)
         return false;
-    if (tx->rpc_status == RPC_DENIED)
+    if (out->rpc_status == RPC_DENIED)
         return true;
-    if (!cursor_skip(cur, 4) || !nfs_skip_opaque(cur) || !cursor_be32(cur, &accept_status)) /* the verifier first */
+    /* the verifier first */
+    if (!cursor_skip(&cur, 4) || !nfs_skip_opaque(&cur) || !cursor_be32(&cur, &accept_status))
         return false;
-    if (accept_status != 0 || tx->procedure == 0 || tx->auth_type == RPC_AUTH_GSS || !tx->parsed)
-        return true;
-    if (!cursor_be32(cur, &tx->status))
-        return false;
-    if (tx->status == 0)
-        nfs_read_reply(parse, *cur);
+    out->has_results = accept_status == 0;
+    out->has_status = out->has_results && cursor_be32(&cur, &out->status);
+    out->results = cur;
     return true;
+}
+
+/* Parses the results for the call itself and for the files that it reads. Returns false if they are malformed. */
+static bool read_results(struct nfs_parse *parse, const struct nfs_tx *file, const struct reply *reply)
+{
+    struct nfs_tx *tx = parse->tx;
+    uint8_t version = tx ? tx->version : file->version;
+
+    if (!reply->has_results || (tx && (tx->procedure == 0 || tx->auth_type == RPC_AUTH_GSS || !tx->parsed)))
+        return true;
+    if (!reply->has_status)
+        return false;
+    if (tx)
+        tx->status = reply->status;
+    if (version == 4) {
+        /* The operations before the one that failed have results. */
+        nfs_read_compound_reply(parse, reply->results);
+        return true;
+    }
+    if (reply->status != 0)
+        return true;
+    if (tx)
+        nfs_read_reply(parse, reply->results);
+    return !file || file->file.direction != FLOW_TO_CLIENT || nfs_read_read_reply(parse, version, reply->results);
 }
 
 /* Assigns a reply to its call. A reply without a call is ignored: it belongs to another program, or its call was sent
  * before inspection started. Returns false if out of memory. */
-static bool handle_reply(struct app_context *context, struct nfs_state *state, uint32_t xid, struct cursor cur)
+static bool handle_reply(struct nfs_parse *parse, struct cursor cur)
 {
-    struct nfs_parse parse = { .heap = app_heap(context), .state = state, .tx = find_call(context, xid) };
+    struct nfs_tx *tx = parse->tx = find_call(parse->context, parse->xid);
+    struct nfs_tx *file = nfs_file_find_call(parse->context, parse->state, parse->xid);
+    struct reply reply;
 
-    if (!parse.tx)
+    if (!tx && !file)
         return true;
-    parse.tx->answered = true;
-    app_tx_advance(&parse.tx->tx, FLOW_TO_CLIENT, NFS_COMPLETE);
-    if (!read_reply(&parse, &cur))
-        app_event(context, &parse.tx->tx, NFS_MALFORMED_DATA);
-    return !parse.no_memory;
+    bool ok = read_reply(cur, &reply);
+
+    if (tx) {
+        tx->answered = true;
+        tx->rpc_status = reply.rpc_status;
+    }
+    if (!(ok && read_results(parse, file, &reply)))
+        app_event(parse->context, tx ? &tx->tx : &file->tx, NFS_MALFORMED_DATA);
+    if (tx)
+        app_tx_advance(&tx->tx, FLOW_TO_CLIENT, NFS_COMPLETE);
+    nfs_file_reply(parse, reply.rpc_status, reply.status);
+    return !parse->no_memory;
 }
 
-/* Handles a call or a reply, or the first NFS_READ_MAX bytes of it (is_partial). Returns false if out of memory. */
+/* Handles a call or a reply, of which `missing` bytes have not been received. Returns false if out of memory. */
 static bool handle_message(struct app_context *context, struct nfs_state *state, enum flow_direction direction,
-                           struct cursor cur, bool is_partial, bool in_datagram)
+                           struct cursor cur, uint32_t missing, bool in_datagram)
 {
-    uint32_t xid, type;
+    struct nfs_parse parse = {
+        .context = context,
+        .heap = app_heap(context),
+        .state = state,
+        .missing = missing,
+        .in_datagram = in_datagram,
+    };
+    uint32_t type;
 
-    if (!cursor_be32(&cur, &xid) || !cursor_be32(&cur, &type))
+    if (!cursor_be32(&cur, &parse.xid) || !cursor_be32(&cur, &type))
         return add_event_tx(context, direction, NFS_MALFORMED_DATA);
     if (in_datagram && type <= RPC_REPLY && (type == RPC_CALL) != (direction == FLOW_TO_SERVER)) {
         direction = type == RPC_CALL ? FLOW_TO_SERVER : FLOW_TO_CLIENT; /* the direction of the flow may be wrong */
         app_report_ambiguous_direction(context);
     }
     if (type == RPC_CALL && direction == FLOW_TO_SERVER)
-        return handle_call(context, state, xid, cur, is_partial);
+        return handle_call(&parse, cur);
     if (type == RPC_REPLY && direction == FLOW_TO_CLIENT)
-        return handle_reply(context, state, xid, cur);
+        return handle_reply(&parse, cur);
     /* Messages of the other direction belong to callbacks and are ignored. */
     return type <= RPC_REPLY || add_event_tx(context, direction, NFS_MALFORMED_DATA);
 }
@@ -207,8 +253,8 @@ static void announce_procedure(struct app_context *context, const struct app_inp
 
 /* Announces the frames of a message of `length` bytes at index `at` of the input, of which `received` bytes have
  * arrived. The frames of RPC include the record mark of `mark` bytes in front of it. */
-static void announce_message(struct app_context *context, const struct app_input *in, uint32_t at, uint32_t received,
-                             uint32_t length, uint32_t mark)
+static void announce_message(struct app_context *context, const struct nfs_state *state, const struct app_input *in,
+                             uint32_t at, uint32_t received, uint32_t length, uint32_t mark)
 {
     struct cursor cur = cursor_of(in->bytes + at, received), credentials;
     uint32_t header = 8, xid, type, word = 0, version = 0;
@@ -232,6 +278,7 @@ static void announce_message(struct app_context *context, const struct app_input
         app_frame(context, in, begin, (uint32_t)(cur.at - in->bytes) - begin, FRAME_RPC_CREDS, NULL);
     } else {
         call = find_call(context, xid);
+        call = call ? call : nfs_file_find_call(context, state, xid);
         version = call ? call->version : 0;
         if (!cursor_be32(&cur, &word) || word != RPC_ACCEPTED)
             return;
@@ -254,6 +301,7 @@ static struct app_result handle_record(struct app_context *context, struct nfs_s
     const uint8_t *bytes = in->bytes + at;
     uint32_t left = in->length - at;
     struct app_result result = { .status = APP_OK };
+    struct nfs_side *side = &state->side[direction];
     uint32_t mark = load_be32(bytes), length = mark & 0x7fffffff;
     uint32_t parsed_length = length < NFS_READ_MAX ? length : NFS_READ_MAX;
     bool is_last = mark >> 31;
@@ -263,92 +311,25 @@ static struct app_result handle_record(struct app_context *context, struct nfs_s
         result.status = APP_ERROR;
         return result;
     }
-    if (!is_last || state->in_fragments[direction] || length == 0) {
-        state->in_fragments[direction] = !is_last;
-        state->skip[direction] = length;
+    if (!is_last || side->in_fragments || length == 0) {
+        side->in_fragments = !is_last;
+        side->skip = length;
         result.consumed = 4;
         return result;
     }
     app_frame(context, in, at, 4 + length, FRAME_RPC_PDU, NULL);
     if (left - 4 >= parsed_length && app_wants_frames(context))
-        announce_message(context, in, at + 4, parsed_length, length, 4);
+        announce_message(context, state, in, at + 4, parsed_length, length, 4);
     if (left - 4 < parsed_length) {
         result.needed = 4 + parsed_length;
         return result;
     }
-    if (!handle_message(context, state, direction, cursor_of(bytes + 4, parsed_length), parsed_length < length, false))
+    side->skip = length - parsed_length;
+    if (!handle_message(context, state, direction, cursor_of(bytes + 4, parsed_length), length - parsed_length, false))
         result.status = APP_ERROR;
-    state->skip[direction] = length - parsed_length;
     result.consumed = 4 + parsed_length;
     return result;
 }
-
-static struct app_result feed_stream(struct app_context *context, struct nfs_state *state, const struct app_input *in)
-{
-    enum flow_direction direction = in->direction;
-    uint32_t consumed = 0;
-
-    if (in->gap > state->skip[direction])
-        state->lost[direction] = true;
-    else
-        state->skip[direction] -= in->gap;
-    while (!state->lost[direction]) {
-        uint32_t left = in->length - consumed;
-        uint32_t skipped = state->skip[direction] < left ? (uint32_t)state->skip[direction] : left;
-
-        state->skip[direction] -= skipped;
-        consumed += skipped;
-        if (in->length - consumed < 4)
-            return (struct app_result){ .consumed = consumed, .needed = in->length > consumed ? 4 : 0 };
-        struct app_result result = handle_record(context, state, in, consumed);
-
-        consumed += result.consumed;
-        if (result.status == APP_ERROR || result.consumed == 0) {
-            result.consumed = consumed;
-            return result;
-        }
-    }
-    return (struct app_result){ .consumed = in->length };
-}
-
-static struct app_result nfs_feed(struct app_context *context, void *state, const struct app_input *in)
-{
-    struct app_result result = { .status = APP_OK, .consumed = in->length };
-
-    if (in->transport == APP_TCP)
-        return feed_stream(context, state, in);
-    if (in->length && app_wants_frames(context))
-        announce_message(context, in, 0, in->length, in->length, 0);
-    if (in->length && !handle_message(context, state, in->direction, cursor_of(in->bytes, in->length), false, true))
-        result.status = APP_ERROR;
-    return result;
-}
-
-static void nfs_stop(struct app_context *context, void *state)
-{
-    nfs_names_clear(app_heap(context), state);
-}
-
-static void nfs_tx_free(struct app_context *context, struct app_tx *tx)
-{
-    buffer_clear(app_heap(context), &((struct nfs_tx *)tx)->text);
-}
-
-/* Transfers the position in the records. File names are not transferred: they are stored again when replies contain
- * them. */
-static void nfs_transfer(struct app_context *context, void *data, struct transfer *t)
-{
-    struct nfs_state *state = data;
-
-    (void)context;
-    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
-        transfer_u64(t, &state->skip[direction]);
-        transfer_bool(t, &state->lost[direction]);
-        transfer_bool(t, &state->in_fragments[direction]);
-    }
-}
-
-/* --- Detection: calls of this program on any port, replies on port 2049 only ------------------------- */
 
 static bool is_call(const uint8_t *bytes)
 {
@@ -364,6 +345,112 @@ static bool is_reply(const uint8_t *bytes)
            load_be32(bytes + 12) <= RPC_AUTH_GSS;
 }
 
+/* Searches for the next record after a gap, and clears side->lost if there is one. Returns the number of bytes before
+ * it, or, without one, the number of leading bytes at which no record starts. */
+static uint32_t find_record(struct nfs_side *side, enum flow_direction direction, const uint8_t *bytes, uint32_t length)
+{
+    uint32_t at = 0;
+
+    for (; length - at >= 4 + RPC_PROBE; at++) {
+        uint32_t mark = load_be32(bytes + at);
+
+        if (!(mark >> 31) || (mark & 0x7fffffff) < RPC_PROBE || (mark & 0x7fffffff) > NFS_RECORD_MAX)
+            continue;
+        side->lost = direction == FLOW_TO_SERVER ? !is_call(bytes + at + 4) : !is_reply(bytes + at + 4);
+        if (!side->lost)
+            break;
+    }
+    return at;
+}
+
+static struct app_result feed_stream(struct app_context *context, struct nfs_state *state, const struct app_input *in)
+{
+    enum flow_direction direction = in->direction;
+    struct nfs_side *side = &state->side[direction];
+    struct app_result result = { .status = APP_OK };
+    uint32_t consumed = 0;
+
+    if (in->gap > 0) {
+        uint64_t skipped = in->gap < side->skip ? in->gap : side->skip;
+
+        nfs_file_data(context, state, direction, NULL, skipped);
+        side->skip -= skipped;
+        if (in->gap > skipped) {
+            side->lost = true;
+            side->in_fragments = false;
+        }
+    }
+    while (result.status == APP_OK && consumed < in->length) {
+        uint32_t left = in->length - consumed;
+        uint32_t skipped = side->skip < left ? (uint32_t)side->skip : left;
+
+        nfs_file_data(context, state, direction, in->bytes + consumed, skipped);
+        side->skip -= skipped;
+        consumed += skipped;
+        if (side->lost)
+            consumed += find_record(side, direction, in->bytes + consumed, in->length - consumed);
+        left = in->length - consumed;
+        result.needed = side->lost ? 4 + RPC_PROBE : 4;
+        if (left == 0 || side->lost || left < 4)
+            break;
+        result = handle_record(context, state, in, consumed);
+        consumed += result.consumed;
+        if (result.consumed == 0)
+            break;
+    }
+    if (consumed == in->length)
+        result.needed = 0;
+    result.consumed = consumed;
+    if (in->end || result.status == APP_ERROR)
+        nfs_files_close(context, state, direction);
+    return result;
+}
+
+static struct app_result nfs_feed(struct app_context *context, void *state, const struct app_input *in)
+{
+    struct app_result result = { .status = APP_OK, .consumed = in->length };
+
+    if (in->transport == APP_TCP)
+        return feed_stream(context, state, in);
+    if (in->length && app_wants_frames(context))
+        announce_message(context, state, in, 0, in->length, in->length, 0);
+    if (in->length && !handle_message(context, state, in->direction, cursor_of(in->bytes, in->length), 0, true))
+        result.status = APP_ERROR;
+    return result;
+}
+
+static void nfs_stop(struct app_context *context, void *state)
+{
+    nfs_files_close(context, state, FLOW_TO_SERVER);
+    nfs_files_close(context, state, FLOW_TO_CLIENT);
+    nfs_requests_clear(app_heap(context), state);
+    nfs_names_clear(app_heap(context), state);
+}
+
+static void nfs_tx_free(struct app_context *context, struct app_tx *tx)
+{
+    struct nfs_tx *nfs = (struct nfs_tx *)tx;
+
+    file_chunks_clear(app_files(context), &nfs->file.chunks);
+    buffer_clear(app_heap(context), &nfs->text);
+}
+
+/* Transfers the position in the records. Names and files are not transferred: names are stored again when replies
+ * contain them, and the rest of a file is inspected as a file of its own, from the next read or write on. */
+static void nfs_transfer(struct app_context *context, void *data, struct transfer *t)
+{
+    struct nfs_state *state = data;
+
+    (void)context;
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        transfer_u64(t, &state->side[direction].skip);
+        transfer_bool(t, &state->side[direction].lost);
+        transfer_bool(t, &state->side[direction].in_fragments);
+    }
+}
+
+/* --- Detection: calls of this program on any port, replies on port 2049 only ------------------------- */
+
 static enum app_probe_result nfs_probe(const struct app_probe *in)
 {
     struct cursor cur = cursor_of(in->bytes, in->length);
@@ -378,9 +465,9 @@ static enum app_probe_result nfs_probe(const struct app_probe *in)
 
     if (!bytes)
         return stream ? APP_UNSURE : APP_NO;
-    if (is_call(bytes))
+    if (is_call(bytes) && (stream || in->length >= DATAGRAM_CALL))
         return in->direction == FLOW_TO_SERVER ? APP_YES : APP_REVERSED;
-    if (in->port_hint && is_reply(bytes))
+    if (in->port_hint && is_reply(bytes) && (stream || in->length >= DATAGRAM_REPLY))
         return in->direction == FLOW_TO_CLIENT ? APP_YES : APP_REVERSED;
     return APP_NO;
 }
@@ -424,6 +511,8 @@ const struct app_proto app_nfs = {
     .tx_max = 2 * NFS_CALLS_MAX,
     .events = events,
     .event_count = NFS_EVENTS,
+    .buffers = nfs_buffers,
+    .buffer_count = NFS_BUFFERS,
     .conditions = nfs_conditions,
     .condition_count = NFS_CONDITIONS,
     .log_type = "nfs",

@@ -27,6 +27,24 @@ bool nfs_skip_opaque(struct cursor *cur)
     return nfs_read_opaque(cur, UINT32_MAX - 4, &ignored);
 }
 
+bool nfs_read_data(const struct nfs_parse *parse, struct cursor *cur, struct nfs_data *out)
+{
+    struct cursor at = *cur;
+    uint32_t length, padding;
+
+    if (!cursor_be32(&at, &length) || length > cursor_remaining(&at) + parse->missing)
+        return false;
+    size_t received = cursor_remaining(&at) < length ? cursor_remaining(&at) : length;
+
+    out->length = length;
+    out->received = cursor_of(at.at, received);
+    cursor_skip(&at, received);
+    padding = (4 - length % 4) % 4;
+    cursor_skip(&at, padding < cursor_remaining(&at) ? padding : cursor_remaining(&at));
+    *cur = at;
+    return true;
+}
+
 /* Returns the CRC-32 of IEEE 802.3. Computed bit by bit, without a table, because handles are short. */
 uint32_t nfs_crc32(struct cursor bytes)
 {
@@ -53,6 +71,11 @@ void nfs_store(struct nfs_parse *parse, struct cursor bytes, struct nfs_text *ou
         out->length = 0;
         parse->no_memory = true;
     }
+}
+
+struct cursor nfs_text_bytes(const struct nfs_tx *tx, const struct nfs_text *text)
+{
+    return cursor_of(text->length ? tx->text.bytes + text->at : (const uint8_t *)"", text->length);
 }
 
 static struct nfs_handle_name *find_entry(const struct nfs_state *state, struct cursor handle, uint32_t crc)

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Contents of files that are read or written, in the order of the file. Data beyond the next expected offset is queued
- * until the gap before it is filled. Bytes that have been passed to the file engine are not replaced by later ones; of
- * overlapping queued data, the bytes of the chunk with the lower offset are used.
- */
+/* Contents of files that are read or written, in the order of the file. */
 #include "smb_priv.h"
 
 #include <string.h>
@@ -63,53 +59,6 @@ static struct smb_tx *add_file(struct smb_parser *parser, const struct smb_messa
     return parser->failed ? NULL : tx;
 }
 
-/* --- Out-of-order data ------------------------------------------------------------------------------- */
-
-static void free_chunk(struct heap *heap, struct smb_tx *tx)
-{
-    struct smb_chunk *chunk = tx->file.chunks;
-
-    tx->file.chunks = chunk->next;
-    tx->file.chunk_count--;
-    tx->file.queued -= chunk->bytes.length;
-    buffer_clear(heap, &chunk->bytes);
-    heap_release(heap, chunk);
-}
-
-void smb_file_clear(struct heap *heap, struct smb_tx *tx)
-{
-    while (tx->file.chunks)
-        free_chunk(heap, tx);
-}
-
-/* Returns the chunk that ends at `offset`, or a new one, inserted in the order of offsets; NULL without memory. */
-static struct smb_chunk *get_chunk(struct smb_parser *parser, struct smb_tx *tx, uint64_t offset)
-{
-    struct smb_chunk **link = &tx->file.chunks, *chunk;
-
-    for (; *link && (*link)->offset <= offset; link = &(*link)->next)
-        if ((*link)->offset + (*link)->bytes.length == offset)
-            return *link;
-    chunk = heap_alloc(parser->heap, sizeof(*chunk));
-    if (!chunk)
-        return NULL;
-    chunk->offset = offset;
-    chunk->next = *link;
-    *link = chunk;
-    tx->file.chunk_count++;
-    return chunk;
-}
-
-static void append_data(struct smb_parser *parser, struct smb_tx *tx, const uint8_t *bytes, uint64_t length)
-{
-    if (bytes)
-        file_append(app_files(parser->context), tx->file.file, bytes, length);
-    else
-        file_gap(app_files(parser->context), tx->file.file, length);
-    tx->file.tracked += length;
-    app_tx_mark_changed(&tx->head.tx, tx->file.direction);
-}
-
 /* --- Data -------------------------------------------------------------------------------------------- */
 
 uint32_t smb_file_data(struct smb_parser *parser, const uint8_t *bytes, uint64_t length)
@@ -117,38 +66,12 @@ uint32_t smb_file_data(struct smb_parser *parser, const uint8_t *bytes, uint64_t
     struct smb_side *side = &parser->state->side[parser->direction];
     uint32_t consumed = length < side->chunk_left ? (uint32_t)length : side->chunk_left;
     struct smb_tx *tx = consumed > 0 ? find_open_file(parser, &side->file, parser->direction) : NULL;
-    uint64_t at = side->chunk_at, left = consumed;
+    uint64_t at = side->chunk_at;
 
     side->chunk_left -= consumed;
     side->chunk_at += consumed;
-    if (!tx)
-        return consumed;
-    if (at < tx->file.tracked) {
-        uint64_t repeated = tx->file.tracked - at < left ? tx->file.tracked - at : left;
-
-        bytes = bytes ? bytes + repeated : NULL;
-        at += repeated;
-        left -= repeated;
-    }
-    if (left > 0 && at > tx->file.tracked) {
-        struct smb_chunk *chunk = bytes ? get_chunk(parser, tx, at) : NULL;
-
-        /* The bytes of a TCP gap are missing in the file, which is not an error. Without memory the framework stops the
-         * parser. */
-        if (chunk)
-            tx->file.queued += buffer_append(parser->heap, &chunk->bytes, bytes, (uint32_t)left, HEAP_OBJECT_MAX);
-    } else if (left > 0) {
-        append_data(parser, tx, bytes, left);
-        /* These bytes may have filled the gap before queued chunks. */
-        while (tx->file.chunks && tx->file.chunks->offset <= tx->file.tracked) {
-            const struct smb_chunk *chunk = tx->file.chunks;
-            uint64_t repeated = tx->file.tracked - chunk->offset;
-
-            if (repeated < chunk->bytes.length)
-                append_data(parser, tx, chunk->bytes.bytes + repeated, chunk->bytes.length - repeated);
-            free_chunk(parser->heap, tx);
-        }
-    }
+    if (tx && file_chunks_add(app_files(parser->context), &tx->file.chunks, tx->file.file, at, bytes, consumed))
+        app_tx_mark_changed(&tx->head.tx, tx->file.direction);
     return consumed;
 }
 
@@ -159,9 +82,9 @@ static bool fits_in_queue(struct smb_parser *parser, struct smb_tx *tx, uint32_t
     uint64_t size = writes ? settings->max_write_queue_size : settings->max_read_queue_size;
     uint32_t count = writes ? settings->max_write_queue_count : settings->max_read_queue_count;
 
-    if (size > 0 && tx->file.queued + length > size)
+    if (size > 0 && tx->file.chunks.queued + length > size)
         smb_tx_set_event(parser, tx, writes ? SMB_WRITE_QUEUE_SIZE_EXCEEDED : SMB_READ_QUEUE_SIZE_EXCEEDED);
-    else if (count > 0 && tx->file.chunk_count >= count)
+    else if (count > 0 && tx->file.chunks.count >= count)
         smb_tx_set_event(parser, tx, writes ? SMB_WRITE_QUEUE_CNT_EXCEEDED : SMB_READ_QUEUE_CNT_EXCEEDED);
     else
         return true;
@@ -178,7 +101,7 @@ void smb_file_transfer(struct smb_parser *parser, const struct smb_message *mess
         tx = add_file(parser, message, transfer);
     if (!tx)
         return;
-    if (transfer->offset < tx->file.tracked)
+    if (transfer->offset < tx->file.chunks.tracked)
         smb_tx_set_event(parser, tx, SMB_FILE_OVERLAP);
     if (!fits_in_queue(parser, tx, transfer->length) || transfer->offset > UINT64_MAX - transfer->length)
         return;
@@ -190,13 +113,13 @@ void smb_file_transfer(struct smb_parser *parser, const struct smb_message *mess
 
 void smb_file_close(struct smb_parser *parser, struct smb_tx *tx)
 {
-    bool is_whole = tx->file.file && !tx->file.file->has_gaps && !tx->file.chunks;
+    bool is_whole = tx->file.file && !tx->file.file->has_gaps && !tx->file.chunks.first;
 
     if (tx->file.file)
         file_close(app_files(parser->context), tx->file.file, is_whole ? FILE_CLOSED : FILE_TRUNCATED);
     tx->file.file = NULL;
     app_tx_mark_changed(&tx->head.tx, tx->file.direction);
-    smb_file_clear(parser->heap, tx);
+    file_chunks_clear(app_files(parser->context), &tx->file.chunks);
 }
 
 void smb_file_close_all(struct smb_parser *parser)

@@ -36,8 +36,6 @@ uint32_t smb_file_data(struct smb_parser *parser, const uint8_t *bytes, uint64_t
 /* Closes the file of the transaction; smb_file_close_all() closes all open files of the parser's direction. */
 void smb_file_close(struct smb_parser *parser, struct smb_tx *tx);
 void smb_file_close_all(struct smb_parser *parser);
-/* Frees the queued data of the file. */
-void smb_file_clear(struct heap *heap, struct smb_tx *tx);
 
 /* --- pipe.c ------------------------------------------------------------------------------------------ */
 

@@ -147,7 +147,7 @@ void smb_tx_free(struct app_context *context, struct app_tx *head)
     struct smb_tx *tx = (struct smb_tx *)head;
 
     if (tx->kind == SMB_FILE)
-        smb_file_clear(heap, tx);
+        file_chunks_clear(app_files(context), &tx->file.chunks);
     if (tx->kind == SMB_DCERPC)
         dce_call_clear(heap, &tx->call);
     for (unsigned i = 0; i < SMB_TEXTS; i++)

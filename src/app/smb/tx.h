@@ -56,13 +56,6 @@ enum smb_text {
     SMB_TEXTS = 9,
 };
 
-/* Out-of-order data of a file. */
-struct smb_chunk {
-    struct smb_chunk *next;
-    uint64_t offset; /* offset of the bytes in the file */
-    struct buffer bytes;
-};
-
 struct smb_tx {
     struct dce_tx head;
     enum smb_kind kind;
@@ -104,11 +97,8 @@ struct smb_tx {
         } create;
         struct {
             enum flow_direction direction;
-            struct file *file;        /* NULL: closed */
-            uint64_t tracked;         /* bytes passed to the file engine, gaps included */
-            struct smb_chunk *chunks; /* queued data beyond `tracked`, in the order of offsets */
-            uint32_t chunk_count;
-            uint64_t queued; /* bytes in chunks */
+            struct file *file; /* NULL: closed */
+            struct file_chunks chunks;
         } file;
         struct {
             uint32_t function;

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Files over HTTP and SMB: rules inspect their names and content in the direction of the transfer."""
+"""Files over HTTP, SMB and NFS: rules inspect their names and content in the direction of the transfer."""
 import gzip
+import struct
 
-from build import Case, request, response, server, smb2_file, tcp
+from build import Case, client, nfs_call, nfs_reply, request, response, rpc_record, server, smb2_file, tcp, udp, xdr
 
 
 def rule(protocol, options):
@@ -45,8 +46,60 @@ smb_rules = [
     (1, rule('smb', 'filename:"plans.txt"; filesize:15; flow:to_server;')),
 ]
 
+# --- NFS 3 over UDP and TCP: a file that is looked up, read in two parts, and written; NFS 2: a file that is read
+
+LOOKUP, READ, WRITE, COMMIT = 3, 6, 7, 21
+
+
+def nfs_file(frame):
+    """Calls and replies that read and write the file plans.txt, with the handle `file`."""
+    def read_reply(number, data, is_end):
+        return server(frame(nfs_reply(number, struct.pack('!IIII', 0, 0, len(data), is_end) + xdr(data))))
+
+    def write(number, offset, data, stable):
+        return client(frame(nfs_call(WRITE, xdr(b'file') + struct.pack('!QII', offset, len(data), stable) + xdr(data),
+                                     number)))
+    return [client(frame(nfs_call(LOOKUP, xdr(b'dir') + xdr(b'plans.txt')))),
+            server(frame(nfs_reply(1, bytes(4) + xdr(b'file')))),
+            client(frame(nfs_call(READ, xdr(b'file') + struct.pack('!QI', 0, 5), 2))), read_reply(2, b'READ-', 0),
+            client(frame(nfs_call(READ, xdr(b'file') + struct.pack('!QI', 5, 90), 3))), read_reply(3, b'CONTENT', 1),
+            write(4, 0, b'WRITTEN-', 0), server(frame(nfs_reply(4, bytes(20)))),
+            write(5, 8, b'CONTENT', 0), server(frame(nfs_reply(5, bytes(20)))),
+            client(frame(nfs_call(COMMIT, xdr(b'file') + bytes(12), 6))), server(frame(nfs_reply(6)))]
+
+
+nfs = tcp(2049, *nfs_file(rpc_record)) + udp(2049, *nfs_file(bytes))
+nfs_rules = [
+    (2, rule('nfs', 'file.data; content:"READ-CONTENT"; startswith; flow:to_client;')),
+    (2, rule('nfs', 'file.data; content:"WRITTEN-CONTENT"; startswith; flow:to_server;')),
+    (0, rule('nfs', 'file.data; content:"WRITTEN"; flow:to_client;')),
+    (0, rule('nfs', 'file.data; content:"READ"; flow:to_server;')),
+    (2, rule('nfs', 'filename:"plans.txt"; filesize:12; flow:to_client;')),
+    (2, rule('nfs', 'file.name; content:"plans.txt"; flow:to_server;')),
+    (0, rule('nfs', 'file.name; content:"dir";')),
+    (2, rule('nfs', 'nfs_procedure:read;')),
+    (2, rule('nfs', 'nfs_procedure:write;')),
+    (2, rule('nfs', 'nfs_procedure:commit;')),
+    (0, rule('nfs', 'nfs_procedure:remove;')),
+]
+nfs_events = ['2 event_type=nfs nfs.procedure=READ nfs.file_tx=true nfs.read.chunks=2 nfs.filename=plans.txt',
+              '2 event_type=nfs nfs.procedure=WRITE nfs.file_tx=true nfs.write.chunks=2 nfs.write.last=true',
+              '2 event_type=fileinfo fileinfo.filename=plans.txt fileinfo.size=12 fileinfo.state=CLOSED',
+              '2 event_type=fileinfo fileinfo.filename=plans.txt fileinfo.size=15 fileinfo.state=CLOSED']
+HANDLE = b'handle of 32 bytes in version 2.'
+nfs_2 = udp(2049, client(nfs_call(READ, HANDLE + struct.pack('!III', 0, 90, 0), version=2)),
+            server(nfs_reply(1, bytes(4) + bytes(20) + struct.pack('!I', 12) + bytes(44) + xdr(b'READ-CONTENT'))))
+nfs_2_rules = [
+    (1, rule('nfs', 'nfs_procedure:read; nfs.version:2;')),
+    (0, rule('nfs', 'nfs_procedure:write;')),
+    (0, rule('nfs', 'nfs.version:3;')),
+    (1, rule('nfs', 'file.data; content:"READ-CONTENT"; startswith; filesize:12; flow:to_client;')),
+]
+
 cases = {
     'http': Case(http, http_rules, events=['1 event_type=fileinfo fileinfo.filename=up.bin fileinfo.size=16',
                                            '1 event_type=fileinfo fileinfo.filename=/down.html fileinfo.size=360']),
     'smb': (smb, smb_rules),
+    'nfs': Case(nfs, nfs_rules, events=nfs_events),
+    'nfs_2': Case(nfs_2, nfs_2_rules, events=['1 event_type=fileinfo fileinfo.size=12 fileinfo.state=CLOSED']),
 }
