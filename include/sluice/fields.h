@@ -44,6 +44,7 @@ void fields_bytes(struct fields *fields, const char *key, const void *value, siz
 void fields_bytes_named(struct fields *fields, const void *key, size_t key_length, const void *value, size_t length);
 void fields_uint(struct fields *fields, const char *key, uint64_t value);
 void fields_int(struct fields *fields, const char *key, int64_t value);
+void fields_double(struct fields *fields, const char *key, double value); /* infinity and NaN are rendered as null */
 void fields_bool(struct fields *fields, const char *key, bool value);
 void fields_hex(struct fields *fields, const char *key, const void *value, size_t length);       /* "0a1b" */
 void fields_colon_hex(struct fields *fields, const char *key, const void *value, size_t length); /* "0a:1b" */

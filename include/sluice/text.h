@@ -81,6 +81,8 @@ bool json_plain_string(struct text *text, const void *value, size_t length);
 void json_uint(struct text *text, const char *key, uint64_t value);
 void json_int(struct text *text, const char *key, int64_t value);
 void json_double(struct text *text, const char *key, double value);
+/* Like json_double(), but integers have a decimal point, too ("3.0"), so that all values of a member have one type. */
+void json_float(struct text *text, const char *key, double value);
 void json_bool(struct text *text, const char *key, bool value);
 void json_null(struct text *text, const char *key);
 void json_base64(struct text *text, const char *key, const void *bytes, size_t length);

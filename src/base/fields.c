@@ -25,6 +25,7 @@ enum member {
     MEMBER_BYTES,
     MEMBER_UINT,
     MEMBER_INT,
+    MEMBER_DOUBLE,
     MEMBER_FALSE,
     MEMBER_TRUE,
     MEMBER_HEX,
@@ -222,6 +223,14 @@ void fields_int(struct fields *fields, const char *key, int64_t value)
     write_number(fields, MEMBER_INT, key, (uint64_t)value);
 }
 
+void fields_double(struct fields *fields, const char *key, double value)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &value, sizeof(bits));
+    write_number(fields, MEMBER_DOUBLE, key, bits);
+}
+
 void fields_bool(struct fields *fields, const char *key, bool value)
 {
     begin_member(fields, value ? MEMBER_TRUE : MEMBER_FALSE, key, 0);
@@ -394,6 +403,19 @@ static bool render_number(struct reader *reader, enum member member)
     return true;
 }
 
+static bool render_double(struct reader *reader, enum member member)
+{
+    uint64_t bits;
+    double value;
+
+    (void)member;
+    if (!read_number(reader, &bits))
+        return false;
+    memcpy(&value, &bits, sizeof(value));
+    json_float(reader->out, NULL, value);
+    return true;
+}
+
 static bool render_bool(struct reader *reader, enum member member)
 {
     json_bool(reader->out, NULL, member == MEMBER_TRUE);
@@ -442,11 +464,12 @@ static bool render_close(struct reader *reader, enum member member)
 typedef bool render_function(struct reader *reader, enum member member);
 
 static render_function *const renders[MEMBER_COUNT] = {
-    [MEMBER_OBJECT] = render_open,     [MEMBER_ARRAY] = render_open,      [MEMBER_OBJECT_END] = render_close,
-    [MEMBER_ARRAY_END] = render_close, [MEMBER_BYTES] = render_bytes,     [MEMBER_UINT] = render_number,
-    [MEMBER_INT] = render_number,      [MEMBER_FALSE] = render_bool,      [MEMBER_TRUE] = render_bool,
-    [MEMBER_HEX] = render_bytes,       [MEMBER_COLON_HEX] = render_bytes, [MEMBER_BASE64] = render_bytes,
-    [MEMBER_IPV4] = render_address,    [MEMBER_IPV6] = render_address,    [MEMBER_TIME] = render_number,
+    [MEMBER_OBJECT] = render_open,     [MEMBER_ARRAY] = render_open,    [MEMBER_OBJECT_END] = render_close,
+    [MEMBER_ARRAY_END] = render_close, [MEMBER_BYTES] = render_bytes,   [MEMBER_UINT] = render_number,
+    [MEMBER_INT] = render_number,      [MEMBER_DOUBLE] = render_double, [MEMBER_FALSE] = render_bool,
+    [MEMBER_TRUE] = render_bool,       [MEMBER_HEX] = render_bytes,     [MEMBER_COLON_HEX] = render_bytes,
+    [MEMBER_BASE64] = render_bytes,    [MEMBER_IPV4] = render_address,  [MEMBER_IPV6] = render_address,
+    [MEMBER_TIME] = render_number,
 };
 
 /* Returns true if the member may be at this position: in an object it needs a key, in an array it must not have one. At

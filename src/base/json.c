@@ -372,6 +372,19 @@ void json_double(struct text *text, const char *key, double value)
     write_plain(text, key, digits);
 }
 
+void json_float(struct text *text, const char *key, double value)
+{
+    const double exact = 1e15; /* smaller integers are written without an exponent */
+    char digits[32];
+
+    if (!(value > -exact && value < exact && value == (double)(int64_t)value)) {
+        json_double(text, key, value);
+        return;
+    }
+    snprintf(digits, sizeof(digits), "%.1f", value);
+    write_plain(text, key, digits);
+}
+
 void json_bool(struct text *text, const char *key, bool value)
 {
     char *at;

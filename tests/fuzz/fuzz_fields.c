@@ -48,6 +48,8 @@ static void write_value(struct fields *fields, struct input *in, unsigned kind, 
         fields_address(fields, key, length & 1 ? 6 : 4, &address);
     else if (kind == 8 && key)
         fields_bytes_named(fields, value, length / 2, value, length);
+    else if (kind == 9)
+        fields_double(fields, key, length / 8.0);
     else
         fields_bool(fields, key, length & 1);
 }
@@ -68,7 +70,7 @@ static void write_all(struct fields *fields, struct input *in)
         } else if (what < 5 && depth > 0) {
             (in_array[depth--] ? fields_array_close : fields_object_close)(fields);
         } else {
-            write_value(fields, in, what % 10, key);
+            write_value(fields, in, what % 11, key);
         }
     }
     while (depth > 0)

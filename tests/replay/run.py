@@ -134,6 +134,9 @@ def write_capture(source, path):
 
 def value(event, path):
     for part in path.split('.'):
+        if isinstance(event, list) and part.isdigit() and int(part) < len(event):
+            event = event[int(part)]
+            continue
         if not isinstance(event, dict) or part not in event:
             return ''
         event = event[part]

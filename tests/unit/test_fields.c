@@ -56,6 +56,9 @@ static void write_all(struct fields *fields)
     fields_address(fields, "v4", 4, &address);
     fields_address(fields, "v6", 6, &(struct address){ { 0x20, 1, 0xd, 0xb8, [15] = 1 } });
     fields_time(fields, "time", 1709294400);
+    fields_double(fields, "double", -2.5);
+    fields_double(fields, "integer", 3);
+    fields_double(fields, "large", 1e300);
 }
 
 START_TEST(renders_everything)
@@ -71,7 +74,8 @@ START_TEST(renders_everything)
                     "\"list\":[\"one\",{\"uint\":18446744073709551615,\"int\":-9223372036854775808},false],"
                     "\"more\":{},\"true\":true,\"hex\":\"00ab\",\"colon\":\"00:ab:cd\",\"empty\":\"\","
                     "\"base64\":\"YWI=\",\"v4\":\"192.0.2.1\",\"v6\":\"2001:0db8:0000:0000:0000:0000:0000:0001\","
-                    "\"time\":\"2024-03-01T12:00:00\"}");
+                    "\"time\":\"2024-03-01T12:00:00\",\"double\":-2.5,"
+                    "\"integer\":3.0,\"large\":1e+300}");
 }
 END_TEST
 

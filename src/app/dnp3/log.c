@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* DNP3 in EVE events. */
+#include <string.h>
+
 #include "dnp3_priv.h"
 #include "sluice/bytes.h"
 
@@ -22,15 +24,28 @@ static uint64_t read_bits(struct bits *in, unsigned count)
     return value;
 }
 
-/* The values of floating point numbers are not logged. */
+static double to_double(uint64_t bits, unsigned count)
+{
+    uint32_t low = (uint32_t)bits;
+    float number;
+    double value;
+
+    if (count == 32) {
+        memcpy(&number, &low, sizeof(number));
+        return (double)number;
+    }
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+}
+
 static void log_fields(const struct dnp3_format *format, struct bits *in, struct fields *out)
 {
     for (const struct dnp3_field *field = format->fields; field->bits > 0; field++) {
         uint64_t value = read_bits(in, field->bits);
 
         if (field->is_float)
-            continue;
-        if (field->is_signed && value >> (field->bits - 1) & 1)
+            fields_double(out, field->name, to_double(value, field->bits));
+        else if (field->is_signed && value >> (field->bits - 1) & 1)
             fields_int(out, field->name, (int64_t)(value | ~UINT64_C(0) << field->bits));
         else
             fields_uint(out, field->name, value);

@@ -21,7 +21,7 @@
     }
 #define F(bits)                                                                                                        \
     {                                                                                                                  \
-        NULL, bits, false, true                                                                                        \
+        "value", bits, false, true                                                                                     \
     }
 
 #define INPUT_FLAGS                                                                                                    \
@@ -39,29 +39,37 @@
 #define ANALOG_FLAGS                                                                                                   \
     U("online", 1), U("restart", 1), U("comm_lost", 1), U("remote_forced", 1), U("local_forced", 1),                   \
         U("over_range", 1), U("reference_err", 1), U("reserved0", 1)
-#define ANALOG_OUTPUT_FLAGS                                                                                            \
-    U("online", 1), U("restart", 1), U("comm_lost", 1), U("remote_forced", 1), U("local_forced", 1),                   \
-        U("reserved0", 1), U("reserved1", 1), U("reserved2", 1)
+#define DELTA_FLAGS                                                                                                    \
+    U("online", 1), U("restart", 1), U("comm_lost", 1), U("remote_forced", 1), U("local_forced", 1), U("rollover", 1), \
+        U("reserved0", 1), U("reserved1", 1)
 #define TIME U("timestamp", 48)
 
 #define FIELDS(name, ...) static const struct dnp3_field name[] = { __VA_ARGS__, END }
 
 FIELDS(bit, U("state", 1));
 FIELDS(two_bits, U("state", 2));
+FIELDS(point, U("point", 1));
+FIELDS(state, U("state", 8)); /* as in Suricata, without the names of the bits */
 FIELDS(input, INPUT_FLAGS);
 FIELDS(input_time, INPUT_FLAGS, TIME);
 FIELDS(input_relative, INPUT_FLAGS, U("timestamp", 16));
 FIELDS(double_input, DOUBLE_FLAGS);
 FIELDS(double_time, DOUBLE_FLAGS, TIME);
-FIELDS(double_relative, DOUBLE_FLAGS, U("timestamp", 16));
+FIELDS(double_relative, DOUBLE_FLAGS, U("relative_time_ms", 16));
 FIELDS(output, OUTPUT_FLAGS);
 FIELDS(output_time, OUTPUT_FLAGS, TIME);
 FIELDS(control_block, U("op_type", 4), U("qu", 1), U("cr", 1), U("tcc", 2), U("count", 8), U("ontime", 32),
        U("offtime", 32), U("status_code", 7), U("reserved", 1));
+FIELDS(command_status, U("status_code", 7), U("commanded_state", 1));
+FIELDS(command_status_time, U("status_code", 7), U("commanded_state", 1), TIME);
 FIELDS(counter32, COUNTER_FLAGS, U("count", 32));
 FIELDS(counter16, COUNTER_FLAGS, U("count", 16));
 FIELDS(counter32_time, COUNTER_FLAGS, U("count", 32), TIME);
 FIELDS(counter16_time, COUNTER_FLAGS, U("count", 16), TIME);
+FIELDS(delta32, DELTA_FLAGS, U("count", 32));
+FIELDS(delta16, DELTA_FLAGS, U("count", 16));
+FIELDS(delta32_time, DELTA_FLAGS, U("count", 32), TIME);
+FIELDS(delta16_time, DELTA_FLAGS, U("count", 16), TIME);
 FIELDS(count32, U("count", 32));
 FIELDS(count16, U("count", 16));
 FIELDS(analog32, ANALOG_FLAGS, S("value", 32));
@@ -75,10 +83,6 @@ FIELDS(analog_double_time, ANALOG_FLAGS, F(64), TIME);
 FIELDS(value32, S("value", 32));
 FIELDS(value16, S("value", 16));
 FIELDS(value_float, F(32));
-FIELDS(setpoint32, ANALOG_OUTPUT_FLAGS, S("value", 32));
-FIELDS(setpoint16, ANALOG_OUTPUT_FLAGS, S("value", 16));
-FIELDS(setpoint_float, ANALOG_OUTPUT_FLAGS, F(32));
-FIELDS(setpoint_double, ANALOG_OUTPUT_FLAGS, F(64));
 FIELDS(command32, S("value", 32), U("control_status", 8));
 FIELDS(command16, S("value", 16), U("control_status", 8));
 FIELDS(command_float, F(32), U("control_status", 8));
@@ -91,7 +95,7 @@ FIELDS(delay_milliseconds, U("delay_ms", 16));
 static const struct dnp3_format formats[] = {
     { 1, 1, bit },
     { 1, 2, input },
-    { 2, 1, input },
+    { 2, 1, state },
     { 2, 2, input_time },
     { 2, 3, input_relative },
     { 3, 1, two_bits },
@@ -105,25 +109,45 @@ static const struct dnp3_format formats[] = {
     { 11, 2, output_time },
     { 12, 1, control_block },
     { 12, 2, control_block },
-    { 12, 3, bit },
+    { 12, 3, point },
+    { 13, 1, command_status },
+    { 13, 2, command_status_time },
     { 20, 1, counter32 },
     { 20, 2, counter16 },
+    { 20, 3, delta32 },
+    { 20, 4, delta16 },
     { 20, 5, count32 },
     { 20, 6, count16 },
+    { 20, 7, count32 },
+    { 20, 8, count16 },
     { 21, 1, counter32 },
     { 21, 2, counter16 },
+    { 21, 3, delta32 },
+    { 21, 4, delta16 },
     { 21, 5, counter32_time },
     { 21, 6, counter16_time },
+    { 21, 7, delta32_time },
+    { 21, 8, delta16_time },
     { 21, 9, count32 },
     { 21, 10, count16 },
+    { 21, 11, count32 },
+    { 21, 12, count16 },
     { 22, 1, counter32 },
     { 22, 2, counter16 },
+    { 22, 3, delta32 },
+    { 22, 4, delta16 },
     { 22, 5, counter32_time },
     { 22, 6, counter16_time },
+    { 22, 7, delta32_time },
+    { 22, 8, delta16_time },
     { 23, 1, counter32 },
     { 23, 2, counter16 },
+    { 23, 3, delta32 },
+    { 23, 4, delta16 },
     { 23, 5, counter32_time },
     { 23, 6, counter16_time },
+    { 23, 7, delta32_time },
+    { 23, 8, delta16_time },
     { 30, 1, analog32 },
     { 30, 2, analog16 },
     { 30, 3, value32 },
@@ -157,10 +181,10 @@ static const struct dnp3_format formats[] = {
     { 34, 1, value16 },
     { 34, 2, value32 },
     { 34, 3, value_float },
-    { 40, 1, setpoint32 },
-    { 40, 2, setpoint16 },
-    { 40, 3, setpoint_float },
-    { 40, 4, setpoint_double },
+    { 40, 1, analog32 },
+    { 40, 2, analog16 },
+    { 40, 3, analog_float },
+    { 40, 4, analog_double },
     { 41, 1, command32 },
     { 41, 2, command16 },
     { 41, 3, command_float },
