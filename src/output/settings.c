@@ -19,7 +19,7 @@ static const char *const default_event_types[] = {
     "alert",  "drop", "anomaly",        "flow", "stats", "firewall", "engine", "overload", "files", "http",
     "dns",    "tls",  "smtp",           "ftp",  "ssh",   "smb",      "dcerpc", "nfs",      "ike",   "krb5",
     "dhcp",   "tftp", "quic",           "snmp", "pgsql", "sip",      "rfb",    "http2",    "mqtt",  "ldap",
-    "modbus", "rdp",  "bittorrent-dht", "enip", "dnp3",  NULL
+    "modbus", "rdp",  "bittorrent-dht", "enip", "dnp3",  "rtsp",     "iec104", NULL
 };
 
 /* Event types of Suricata that Sluice does not support yet. */

@@ -59,8 +59,6 @@ static const struct known_keyword known_keywords[] = {
     { "http_true_ip", KNOWN_BUFFER },
     { "http_version", KNOWN_BUFFER },
     { "http_version_match", KNOWN_OTHER },
-    { "iec104_apci_type", KNOWN_OTHER },
-    { "iec104_asdu_func", KNOWN_OTHER },
     { "js_data", KNOWN_BUFFER },
     { "krb5.weak_encryption", KNOWN_OTHER },
     { "length", KNOWN_OTHER },

@@ -161,6 +161,23 @@ static const struct conversation app_talks[] = {
                  CLIENT("@b SIP/2.0\r\nTo: bob\r\nContent-Type: application/sdp\r\nl: 14\r\n\r"),
                  CLIENT("\nv=0\r\no=a"), CLIENT("lice\r"), SERVER("SIP/2.0 200"),
                  CLIENT("\nMESSAGE sip:b SIP/2.0\r\nl: 70000\r\n\r\nbody"), SERVER(" OK\r\n\r\n") } },
+    { .name = "iec104",
+      .rules = "alert iec104 any any -> any any (iec104_apci_type:u; sid:1;)\n"
+               "alert iec104 any any -> any any (iec104_asdu_func:C_SC_NA_1; sid:2;)\n"
+               "alert iec104 any any -> any any (app-layer-event:iec104.invalid_start; sid:90;)\n",
+      .steps = { { RIG_CLIENT, 0, NEXT, "\x68\x04\x07", 3 },
+                 { RIG_CLIENT, 0, NEXT, "\0\0\0", 3 },
+                 { RIG_SERVER, 0, NEXT, "\x68\x04\x0b\0\0", 5 },
+                 { RIG_SERVER, 0, NEXT, "\0", 1 },
+                 { RIG_CLIENT, 0, NEXT, "\x68\x0e\0\0\0\0\x2d\x01\x06", 9 },
+                 { RIG_CLIENT, 0, NEXT, "\0\x01\0\x01\0\0\x81", 7 } } },
+    { .name = "rtsp",
+      .rules = "alert rtsp any any -> any any (rtsp.method; content:\"PLAY\"; rtsp.header; content:\"CSeq\"; sid:1;)\n"
+               "alert rtsp any any -> any any (rtsp.stat_code; content:\"200\"; sid:2;)\n"
+               "alert rtsp any any -> any any (app-layer-event:rtsp.invalid_data; sid:90;)\n",
+      .steps = { CLIENT("OPTIONS rtsp:a"), CLIENT(" RTSP/1.0\r\nContent-Length: 8\r\n\r\nbo"),
+                 CLIENT("dy\r\n\r\nPLAY rtsp:a RTSP/1.0\r\nCS"), CLIENT("eq: 1\r\n\r\n"), SERVER("RTSP/1.0 200 OK\r\n"),
+                 SERVER("\r\nRTSP/1.0 404 Not"), SERVER(" found\r\n\r\n") } },
     { .name = "ftp",
       .rules = "alert ftp any any -> any any (ftp.command; content:\"RETR\"; sid:1;)\n"
                "alert ftp any any -> any any (ftp.reply; content:\"in\"; sid:2;)\n"

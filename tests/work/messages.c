@@ -146,6 +146,51 @@ static void sip_sdp_lines(struct work *work, uint32_t units)
     wire_free(&wire);
 }
 
+/* --- RTSP ----------------------------------------------------------------------------------------- */
+
+static void rtsp_requests(struct work *work, uint32_t units)
+{
+    struct wire wire = { 0 };
+
+    for (uint32_t i = 0; i < units; i++)
+        wire_text(&wire, "PLAY rtsp:a RTSP/1.0\n\n");
+    work_send(work, FLOW_TO_SERVER, &wire);
+    wire_free(&wire);
+}
+
+static void rtsp_endless_head(struct work *work, uint32_t units)
+{
+    struct wire wire = { 0 };
+
+    wire_text(&wire, "PLAY rtsp:a RTSP/1.0\r\n");
+    for (uint32_t i = 0; i < units << 10; i++)
+        wire_text(&wire, "v:x\r\n");
+    work_send(work, FLOW_TO_SERVER, &wire);
+    wire_free(&wire);
+}
+
+/* --- IEC 60870-5-104 ------------------------------------------------------------------------------ */
+
+static void iec104_messages(struct work *work, uint32_t units)
+{
+    struct wire wire = { 0 };
+
+    for (uint32_t i = 0; i < units; i++)
+        wire_number(&wire, 6, UINT64_C(0x680407000000));
+    work_send(work, FLOW_TO_SERVER, &wire);
+    wire_free(&wire);
+}
+
+static void iec104_invalid_message(struct work *work, uint32_t units)
+{
+    struct wire wire = { 0 };
+
+    wire_number(&wire, 6, UINT64_C(0x680407000000));
+    wire_fill(&wire, 0, (size_t)units << 10);
+    work_send(work, FLOW_TO_SERVER, &wire);
+    wire_free(&wire);
+}
+
 #define ROW(text, of, at, function, ...)                                                                               \
     {                                                                                                                  \
         .name = text, .proto = of, .port = at, .run = function, __VA_ARGS__                                            \
@@ -163,6 +208,12 @@ const struct flood message_floods[] = {
     ROW("SIP: a head that does not end", "sip", 5060, sip_endless_head, .units = 16, .memory_kib = 2048,
         .event = "invalid_data", .given_up = true),
     ROW("SIP: headers", "sip", 5060, sip_headers, .units = 50, .memory_kib = 8192),
+    ROW("IEC 104: messages", "iec104", 2404, iec104_messages, .units = 8000, .memory_kib = 8192),
+    ROW("IEC 104: no message", "iec104", 2404, iec104_invalid_message, .units = 16, .memory_kib = 1024,
+        .event = "invalid_start", .given_up = true),
+    ROW("RTSP: requests", "rtsp", 554, rtsp_requests, .units = 1500, .memory_kib = 8192),
+    ROW("RTSP: a head that does not end", "rtsp", 554, rtsp_endless_head, .units = 16, .memory_kib = 2048,
+        .event = "invalid_data", .given_up = true),
     ROW("SIP: lines of SDP", "sip", 5060, sip_sdp_lines, .units = 2, .memory_kib = 2048, .event = "invalid_data"),
 };
 const size_t message_flood_count = sizeof(message_floods) / sizeof(message_floods[0]);

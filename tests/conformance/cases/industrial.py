@@ -2,7 +2,7 @@
 """Protocols of industrial control systems."""
 import struct
 
-from build import client, server, tcp, udp
+from build import Case, client, server, tcp, udp
 
 
 def modbus(function, data, number=1, unit=10, protocol=0):
@@ -134,6 +134,53 @@ faults = tcp(20000, client(SELECT), *[client(data) for data in BROKEN])
 long_message = tcp(20000, client(SELECT), *[client(frame(bytes(240), transport=(0x40 if at == 0 else 0) | at & 63))
                                             for at in range(70)])
 
+# --- IEC 60870-5-104: start, a single command and its confirmation, an acknowledgement, messages with mistakes
+
+def apdu(control, data=b''):
+    return bytes([0x68, 4 + len(data)]) + control + data
+
+
+def asdu(kind, cause, objects=1):
+    return struct.pack('<BBBBH', kind, objects, cause, 0, 1) + b'\1\0\0\x81'
+
+
+START_ACT, START_CON, ACKNOWLEDGEMENT = apdu(b'\7\0\0\0'), apdu(b'\x0b\0\0\0'), apdu(b'\1\0\2\0')
+substation = tcp(2404, client(START_ACT), server(START_CON), client(apdu(bytes(4), asdu(45, 6))),
+                 server(apdu(b'\0\0\2\0', asdu(45, 0x47)) + apdu(b'\2\0\2\0', asdu(1, 3, 0x81))), client(ACKNOWLEDGEMENT))
+substation_rules = [
+    (2, rule('iec104_apci_type:unnumbered_control_function;', 'iec104')),
+    (1, rule('iec104_apci_type:S;', 'iec104')),
+    (2, rule('iec104_apci_type:i; flow:to_client;', 'iec104')),
+    (0, rule('iec104_apci_type:s; flow:to_client;', 'iec104')),
+    (1, rule('iec104_asdu_func:C_SC_NA_1; flow:to_server;', 'iec104')),
+    (1, rule('iec104_asdu_func:m_sp_na_1;', 'tcp')),
+    (2, rule('iec104_asdu_func:45;', 'iec104')),
+    (0, rule('iec104_asdu_func:46;', 'iec104')),
+    (0, rule('app-layer-event:iec104.invalid_control;', 'iec104')),
+    (0, rule('app-layer-event:iec104.invalid_length;', 'iec104')),
+    (0, rule('app-layer-event:iec104.invalid_start;', 'iec104')),
+]
+substation_events = [
+    '3 event_type=iec104 sluice.iec104.apci_type=I',
+    '1 event_type=iec104 sluice.iec104.asdu.type=45 sluice.iec104.asdu.negative=true sluice.iec104.asdu.cause=7 '
+    'sluice.iec104.send_sequence=0 sluice.iec104.receive_sequence=1',
+    '1 event_type=iec104 sluice.iec104.asdu.type_name=M_SP_NA_1 sluice.iec104.asdu.sequence=true '
+    'sluice.iec104.asdu.objects=1 sluice.iec104.asdu.address=1']
+station_faults = [packet for port, message in enumerate([
+    apdu(b'\x0f\0\0\0'), apdu(b'\1\0\1\0'), apdu(bytes(4), b'\1'), b'\x68\3abc', b'\x69\4\1\0\0\0']) for packet in
+    tcp(2404, client(START_ACT), client(message), client_port=40200 + port)]
+station_faults_rules = [
+    (2, rule('app-layer-event:iec104.invalid_control;', 'iec104')),
+    (2, rule('app-layer-event:iec104.invalid_length;', 'iec104')),
+    (1, rule('app-layer-event:iec104.invalid_start;', 'iec104')),
+    (0, rule('iec104_asdu_func:1;', 'iec104')),
+]
+
+# --- DNP3: floating-point points
+
+values = tcp(20000, client(SELECT), server(frame(b'\xc1\x81\0\0\x1e\5\0\0\0\1' + struct.pack('<f', -1.5) +
+                                                 b'\x1e\6\0\0\0\1' + struct.pack('<d', 1e300), 0x44)))
+
 cases = {
     'modbus': (exchange, exchange_rules),
     'modbus_mistakes': (mistakes, mistake_rules),
@@ -148,7 +195,12 @@ cases = {
         (1, rule('app-layer-event:enip.too_many_transactions; flow:to_server; threshold:type limit, track by_flow, '
                  'count 1, seconds 60;', 'enip')),
         (0, rule('enip.command:cancel;', 'enip'))]),
+    'iec104': Case(substation, substation_rules, events=substation_events),
+    'iec104_faults': (station_faults, station_faults_rules),
     'dnp3': (outstation, outstation_rules),
+    'dnp3_values': Case(values, [(1, rule('dnp3.obj:30,5;', 'dnp3')), (0, rule('dnp3.obj:30,4;', 'dnp3'))], events=[
+        '1 event_type=dnp3 dnp3.type=response dnp3.application.objects.0.points.0.value=-1.5 '
+        'dnp3.application.objects.1.points.0.value=1e+300']),
     'dnp3_faults': (faults, [(1, rule(f'app-layer-event:dnp3.{event};', 'dnp3')) for event in
                              ('bad_link_crc', 'bad_transport_crc', 'len_too_small', 'unknown_object',
                               'too_many_points')] + [(0, rule('app-layer-event:dnp3.too_many_objects;', 'dnp3'))]),
