@@ -94,14 +94,13 @@ struct app_tx_link {
 /* How far the firewall rules have accepted a direction of a transaction. */
 enum { APP_FILTER_RULES = 4 };
 struct app_filter_state {
-    uint8_t hook;                     /* number of hooks that are accepted and over; the next one is the current hook */
-    bool accepted;                    /* the current hook is accepted, and may still get data */
-    uint8_t count;                    /* number of rules that accepted the current hook */
-    uint64_t rules[APP_FILTER_RULES]; /* their ids: gid << 32 | sid */
+    uint8_t hook;  /* number of hooks that are accepted and over; the next one is the current hook */
+    bool accepted; /* the current hook is accepted, and may still get data */
+    uint8_t count; /* number of rules that accepted the current hook: app_tx.filter_rules */
 };
 
-/* The first member of a protocol's transaction type. A parser may write directions, log_never and tentative, may read
- * all fields, and calls app_tx_advance() and app_tx_mark_changed(); the framework writes the other fields. A
+/* The first member of a protocol's transaction type. A parser may write directions, sub_state, log_never and tentative,
+ * may read all fields, and calls app_tx_advance() and app_tx_mark_changed(); the framework writes the other fields. A
  * transaction that is complete in both directions may have been freed before the next call of the parser, so a parser
  * state must not keep a pointer to it. */
 struct app_tx {
@@ -122,21 +121,25 @@ struct app_tx {
     uint8_t guessed; /* number of alerts that got this transaction although their rule has no transaction conditions */
     bool log_never;  /* exclude from the log */
     uint8_t
-        store_chains; /* directions whose certificate chain has to be stored (tls.store): 1 << enum flow_direction */
-    bool beside;      /* created by app_tx_new_alternative() */
-    bool only_events; /* created only to carry an event of the protocol: logged as an anomaly event only */
-    bool moved;       /* transferred to another process (engine hand-over), which continues it */
-    bool tentative;   /* not inspected until app_tx_confirm(): it may turn out not to be a message */
-    bool settled[FLOW_DIRECTIONS]; /* set by detect: rules have inspected the complete direction */
-    bool accepted;                 /* set by detect: firewall rules have accepted all of the transaction (accept:tx) */
+        store_chains;  /* directions whose certificate chain has to be stored (tls.store): 1 << enum flow_direction */
+    bool beside;       /* created by app_tx_new_alternative() */
+    bool only_events;  /* created only to carry an event of the protocol: logged as an anomaly event only */
+    bool moved;        /* transferred to another process (engine hand-over), which continues it */
+    uint8_t sub_state; /* number of the sub-state, from 1 on; 0: the protocol has none */
+    bool tentative;    /* not inspected until app_tx_confirm(): it may turn out not to be a message */
+    bool settled[FLOW_DIRECTIONS];                   /* set by detect: rules have inspected the complete direction */
+    struct app_filter_state filter[FLOW_DIRECTIONS]; /* set by detect */
+    bool accepted;         /* set by detect: firewall rules have accepted all of the transaction (accept:tx) */
     struct buffer matches; /* rules that have matched in any reading of the message, as uint64_t: direction << 63 | gid
                               << 32 | sid */
+    struct tx_bits *bits;  /* bits that rules have set (xbits with track tx); NULL: none */
     uint64_t events[APP_EVENT_WORDS];
     struct file_list files[FLOW_DIRECTIONS];
     uint64_t settled_events[FLOW_DIRECTIONS][APP_EVENT_WORDS]; /* `events` when `settled` was set */
     struct app_detection *detection[FLOW_DIRECTIONS];          /* owned by detect; NULL if none */
     uint64_t begin_ns;                                         /* time of the packet that began it */
-    struct app_filter_state filter[FLOW_DIRECTIONS];           /* set by detect */
+    /* set by detect: the rules of `filter`, as gid << 32 | sid */
+    uint64_t filter_rules[FLOW_DIRECTIONS][APP_FILTER_RULES];
 };
 
 static inline bool app_tx_needs_inspection(const struct app_tx *tx, enum flow_direction direction)
@@ -253,6 +256,14 @@ struct app_condition {
     uint8_t progress;
 };
 
+/* Hooks of a protocol, in the order in which a transaction reaches them. */
+enum { APP_MAX_HOOKS = 16, APP_MAX_SUB_STATES = 2 }; /* maximum numbers of hooks of a direction, and of sub-states */
+struct app_hook {
+    const char *name;  /* "request_line"; "stream:request_headers" in a sub-state */
+    uint8_t progress;  /* progress from which on the hook is evaluated */
+    uint8_t sub_state; /* number of the sub-state, from 1 on; 0: the protocol has none */
+};
+
 /* A certificate chain, valid until the transaction is fed again. */
 struct app_chain {
     const uint8_t *bytes; /* DER-encoded certificates, each preceded by its length in 3 bytes */
@@ -319,6 +330,11 @@ struct app_proto {
      * progress. "" for a value without a hook. NULL: the two hooks request_started and request_complete, or
      * response_started and response_complete, which every protocol has. */
     const char *const *steps[FLOW_DIRECTIONS];
+    /* Optional, instead of `steps`: sub-states, kinds of transactions with separate hooks
+     * (http2:stream:request_headers). The parser sets app_tx.sub_state. `hooks` contains the hooks of all sub-states,
+     * ordered by sub-state, terminated by one without a name. */
+    const char *const *sub_states; /* names of the sub-states, NULL-terminated; NULL: none */
+    const struct app_hook *hooks[FLOW_DIRECTIONS];
 
     /* Names of the types of frames ("pdu", "hdr"), NULL-terminated; the index is the argument of app_frame(). NULL: the
      * protocol has no frames. */
@@ -388,16 +404,12 @@ size_t app_setting_tables(const struct setting **out);
 size_t app_list_names(const char **out, size_t max);
 const struct app_proto *app_proto_by_id(unsigned id); /* NULL for id 0 and unknown ids */
 
-/* Hooks of a protocol, in the order in which a transaction reaches them. */
-enum { APP_MAX_HOOKS = 16 }; /* maximum number of hooks of a direction */
-struct app_hook {
-    const char *name;
-    uint8_t progress; /* progress from which on the hook is evaluated */
-};
 /* Returns the number of hooks of a direction. */
 unsigned app_hook_count(const struct app_proto *proto, enum flow_direction direction);
 /* Returns the hook with this number, which is less than app_hook_count(). */
 struct app_hook app_get_hook(const struct app_proto *proto, enum flow_direction direction, unsigned index);
+/* Returns the name of the transaction's sub-state; NULL: it has none. */
+const char *app_tx_sub_state_name(const struct app_tx *tx);
 extern const struct rule_hook_names app_hook_names; /* for the parser of rules */
 
 /* --- Functions for parsers ------------------------------------------------------------------------ */
@@ -464,6 +476,8 @@ void app_tx_confirm(struct app_tx *tx);
  * each reading may produce an alert.
  */
 bool app_tx_record_match(struct app_tx *tx, enum flow_direction direction, uint32_t gid, uint32_t sid);
+/* Returns the heap that memory of the transaction belongs to. */
+struct heap *app_tx_heap(const struct app_tx *tx);
 /* Reports that a buffer of the direction has grown, or that a file was added, has grown or has ended. Not needed after
  * app_tx_advance(). */
 void app_tx_mark_changed(struct app_tx *tx, enum flow_direction direction);
@@ -609,7 +623,7 @@ int app_new(struct app **out, const struct app_options *options, struct app_shar
 int app_set_memcap(struct app *app, size_t memcap);
 void app_free(struct app *app);
 struct file_engine *app_file_engine(const struct app *app);
-/* Sets the needs of the loaded rules: RULE_FILE_..., RULE_MESSAGE_MD5. Call between packets only. */
+/* Sets the needs of the loaded rules: RULE_FILE_..., RULE_MESSAGE_MD5, RULE_TX_START. Call between packets only. */
 void app_set_needs(struct app *app, unsigned needs);
 /* Sets the types of frames that rules or outputs use: a bit set for each protocol, by index in app_list. Call between
  * packets only. */
@@ -709,6 +723,10 @@ struct app_transfer_options {
  * NULL afterwards if there is no memory. */
 void app_transfer_flow(struct transfer *t, struct app *app, struct flow *flow,
                        const struct app_transfer_options *options);
+/* Transfers the bits of the transactions (app_tx.bits), after app_transfer_flow(). When reading, `numbers` maps the
+ * writer's numbers of their names, which are less than `count`; bits with other numbers are omitted. */
+bool app_has_bits(const struct flow *flow); /* whether a transaction of the flow has bits */
+void app_transfer_bits(struct transfer *t, struct flow *flow, const uint32_t *numbers, uint32_t count);
 /* Transfers the expectations. */
 void app_shared_transfer(struct transfer *t, struct app_shared *shared);
 

@@ -70,7 +70,7 @@ struct ruleset_databases {
     unsigned count, cached;
 };
 struct ruleset_databases ruleset_databases(const struct ruleset *ruleset);
-/* Returns what the rules need to know of files and messages, as bits RULE_FILE_*, RULE_MESSAGE_MD5. */
+/* Returns what the rules need to know of files and messages, as bits RULE_FILE_*, RULE_MESSAGE_MD5, RULE_TX_START. */
 unsigned ruleset_file_needs(const struct ruleset *ruleset);
 /* Returns the types of frames that rules select, for the protocol with this id: a bit set for app_set_frames(). */
 uint16_t ruleset_frame_types(const struct ruleset *ruleset, unsigned protocol);
@@ -150,6 +150,9 @@ struct detect_input {
     bool filter_only; /* evaluate the firewall rules only: the flow was passed */
     bool is_inline;   /* streams are inspected before they are forwarded: stream_options.inline_mode */
     bool at_end;      /* no more bytes of the stream will come */
+    /* Counts a match of a firewall rule with detection_filter; returns whether the rule takes effect. NULL: all do. */
+    bool (*reaches_filter)(void *user, const struct rule *rule, const struct packet *packet);
+    void *filter_user;
 };
 
 /*

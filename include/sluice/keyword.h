@@ -32,6 +32,7 @@ struct datasets;
 struct file;
 struct file_engine;
 struct geoip;
+struct heap;
 struct host_table;
 struct reputation;
 struct rule_parser;
@@ -81,6 +82,16 @@ enum keyword_flag {
     KEYWORD_GROWS = 1 << 13,
 };
 
+/* Bits of a transaction (xbits with track tx), allocated from a heap. */
+enum { TX_MAX_BITS = 64 };
+struct tx_bits {
+    uint32_t count;
+    uint32_t numbers[]; /* numbers of the names of the bits that are set */
+};
+bool tx_bits_has(const struct tx_bits *bits, uint32_t number); /* `bits` NULL: none is set */
+/* Sets a bit. Without memory, or if the transaction has TX_MAX_BITS, it stays unset. */
+void tx_bits_set(struct heap *heap, struct tx_bits **bits, uint32_t number);
+
 /* Input of conditions and actions. The packet's flow is packet->flow (NULL for none). */
 struct match_input {
     const struct packet *packet;
@@ -92,6 +103,9 @@ struct match_input {
     struct app_tx *transaction; /* KEYWORD_TRANSACTION: the transaction that the condition is evaluated on; actions: the
                                    one in which the rule has matched; otherwise NULL */
     enum flow_direction direction; /* direction of `transaction` in which the condition is evaluated */
+    struct tx_bits **bits;         /* with `transaction`: its bits */
+    struct heap *heap;             /* actions, with `transaction`: the heap of the bits */
+    bool *untracked; /* set to true by an action of a rule with the hook pre_flow: the packet gets no flow */
     /* texts that pcre conditions have captured from the packet so far; NULL for none */
     const struct rule_captures *texts;
 };
@@ -221,6 +235,8 @@ struct transaction_keyword_ops {
     /* Returns whether in->transaction matches. Called when the transaction has reached, in the direction in->direction,
      * the progress that the keyword requires. */
     bool (*match)(const struct match_input *in, const void *data);
+    bool needs_event; /* the condition cannot match in a transaction without protocol events */
+    bool is_state; /* tests what earlier rules did: a firewall rule whose condition does not match is not undecided */
 };
 
 /* KEYWORD_FILE */
@@ -425,6 +441,9 @@ int rule_parser_add_file_condition(struct rule_parser *parser, const void *data,
  * to directions, by bits 1 << enum flow_direction (for flow). Return 0, or -errno after reporting a contradiction. */
 int rule_parser_require_applications(struct rule_parser *parser, const char *const *words);
 int rule_parser_require_directions(struct rule_parser *parser, unsigned directions);
+/* Restricts the rule to transactions and to one of their directions, like a keyword of an application protocol. Returns
+ * 0, or -errno after reporting a contradiction. */
+int rule_parser_require_state(struct rule_parser *parser, unsigned direction);
 /* Sets the direction (1 << enum flow_direction) of the next condition, for keywords with KEYWORD_PARSES_DIRECTION,
  * whose parse() reads the direction. For other keywords the parser itself reads and removes `to_server` and
  * `to_client`. */

@@ -93,6 +93,10 @@ void policy_shared_transfer_tags(struct transfer *t, struct policy_shared *share
 void policy_apply(struct policy *policy, const struct rule_list *rules, struct packet *pkt, const struct hit *hits,
                   size_t hit_count, const struct filter_decision *filter, struct decision *out);
 
+/* Counts a match of a firewall rule with detection_filter. Returns whether the rule takes effect; true for rules
+ * without it. `user` is the policy: detect calls the function as detect_input.reaches_filter. */
+bool policy_reaches_filter(void *user, const struct rule *rule, const struct packet *pkt);
+
 /* Returns true in passive mode for a flow that a rule would drop inline. As in Suricata, no more rules are evaluated
  * for such a flow. */
 bool policy_demands_drop(const struct policy *policy, const struct flow *flow);

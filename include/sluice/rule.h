@@ -102,9 +102,10 @@ enum rule_hook_kind {
 struct rule_hook {
     enum rule_hook_kind kind;
     const char *protocol; /* "http", "tcp"; NULL for RULE_HOOK_NONE */
-    const char *name;     /* "request_line"; NULL for RULE_HOOK_NONE */
+    const char *name;     /* "request_line", "stream:request_headers"; NULL for RULE_HOOK_NONE */
     bool and_earlier;     /* `<`: the rule also accepts the earlier hooks of its direction */
     uint8_t direction;    /* RULE_HOOK_APP: enum flow_direction */
+    uint8_t sub_state;    /* RULE_HOOK_APP: number of the sub-state of the hook; 0: all sub-states, or there are none */
     uint8_t index;        /* RULE_HOOK_APP: number of the hook in its protocol and direction */
     uint8_t progress;     /* RULE_HOOK_APP: progress of the transaction from which on the hook is evaluated */
 };
@@ -131,6 +132,10 @@ struct rule_protocol {
     /* application protocol: "http" etc.; NULL: the rule names a network or transport protocol */
     const char *application;
 };
+
+/* Returns the names of the protocols that a protocol name includes besides others of the same name (http: http, http2),
+ * NULL-terminated; NULL: only the protocol itself. */
+const char *const *rule_protocol_members(const char *word);
 
 enum { RULE_MAX_VALUES = 8 }; /* maximum number of byte_extract and byte_math variables in a rule */
 
@@ -241,7 +246,8 @@ enum rule_name_kind {
                             alert */
     RULE_NAME_PACKET_TEXT,
     RULE_NAME_ALERT_TEXT,
-    RULE_NAME_RULE, /* a rule, named "gid:sid", so that its match counters survive a reload */
+    RULE_NAME_TX_BIT, /* a bit of a transaction */
+    RULE_NAME_RULE,   /* a rule, named "gid:sid", so that its match counters survive a reload */
     RULE_NAME_KIND_COUNT,
 };
 
@@ -286,6 +292,7 @@ enum {
     RULE_FILE_MAGIC = 1 << 3,
     RULE_FILE_STORE = 1 << 4,
     RULE_MESSAGE_MD5 = 1 << 5, /* MD5 of an e-mail's body */
+    RULE_TX_START = 1 << 6,    /* transactions are inspected when they start, before they have made progress */
 };
 
 /* A line of the rule policy that changed a rule. */
@@ -336,7 +343,7 @@ struct rule {
                                         protocols; NULL: in all flows */
     unsigned directions;  /* bits 1 << enum flow_direction in which the rule can match by its keywords; 0: the rule has
                              no keywords of application protocols */
-    unsigned file_needs;  /* RULE_FILE_..., RULE_MESSAGE_MD5 */
+    unsigned file_needs;  /* RULE_FILE_..., RULE_MESSAGE_MD5, RULE_TX_START */
     bool needs_conntrack; /* the rule has conditions on conntrack data of packets */
     bool bypass;          /* after a match the rest of the flow is not inspected */
     enum rule_block block;

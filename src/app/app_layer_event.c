@@ -155,5 +155,5 @@ const struct keyword keyword_app_layer_event = {
     .kind = KEYWORD_TRANSACTION,
     .flags = KEYWORD_STATE,
     .parse = app_layer_event_parse,
-    .transaction = { .match = match_transaction },
+    .transaction = { .match = match_transaction, .needs_event = true },
 };

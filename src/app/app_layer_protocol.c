@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * app-layer-protocol: compares the application protocol of the flow. As in Suricata neither a name nor its negation
- * matches before detection has finished; a mode after the comma selects the direction whose protocol is compared, or
- * the protocol before a change.
+ * app-layer-protocol: compares the application protocol of the flow with a list of protocols. As in Suricata neither a
+ * name nor a negated list matches before detection has finished; a mode selects the direction whose protocol is
+ * compared, or the protocol before a change. A name includes related protocols (dns: also DNS over HTTP/2), unless the
+ * option `exact` is given.
  *
  * A rule with no other condition is evaluated only for packets with PACKET_PROTOCOL_DETECTED (enum rule_type).
  */
@@ -14,10 +15,11 @@
 enum protocol_mode { MODE_DIRECTION, MODE_FINAL, MODE_ORIGINAL, MODE_EITHER, MODE_TO_SERVER, MODE_TO_CLIENT };
 
 struct protocol_condition {
+    uint64_t ids; /* bit set of ids of protocols */
     uint8_t mode; /* enum protocol_mode */
-    uint8_t id;   /* id of the protocol; APP_FAILED for the value `failed`; unused with `unknown` */
-    bool unknown; /* the value `unknown`: true before detection has finished */
-    bool negated; /* the condition holds if the flow has another protocol than `id` */
+    bool failed;  /* the value `failed` is in the list */
+    bool unknown; /* the value `unknown` is in the list: true before detection has finished */
+    bool negated; /* the condition holds if the flow has a protocol that is not in the list */
 };
 
 static const struct {
@@ -47,6 +49,12 @@ static unsigned get_protocol(const struct protocol_condition *condition, const s
     }
 }
 
+/* Returns whether the list contains the protocol `id`, which is not 0. */
+static bool has_id(const struct protocol_condition *condition, unsigned id)
+{
+    return id == APP_FAILED ? condition->failed : condition->ids >> id & 1;
+}
+
 static bool app_layer_protocol_match(const struct match_input *in, const void *data)
 {
     const struct protocol_condition *condition = data;
@@ -59,20 +67,26 @@ static bool app_layer_protocol_match(const struct match_input *in, const void *d
         unsigned server = app_direction_protocol(flow, FLOW_TO_SERVER),
                  client = app_direction_protocol(flow, FLOW_TO_CLIENT);
 
-        if (condition->unknown)
-            return !server || !client;
-        return (server || client) && (server == condition->id || client == condition->id) != condition->negated;
+        if (condition->unknown && (!server || !client))
+            return true;
+        return (server || client) &&
+               ((server && has_id(condition, server)) || (client && has_id(condition, client))) != condition->negated;
     }
     is = get_protocol(condition, in->packet);
-    if (!condition->negated && !condition->unknown && condition->mode != MODE_ORIGINAL && condition->id < APP_FAILED &&
-        app_other_protocols(flow) >> condition->id & 1)
+    if (is == 0)
+        return condition->unknown;
+    if (!condition->negated && condition->mode != MODE_ORIGINAL && app_other_protocols(flow) & condition->ids)
         return true;
-    return condition->unknown ? is == 0 : is != 0 && (is == condition->id) != condition->negated;
+    return has_id(condition, is) != condition->negated;
 }
 
-static int parse_name(struct rule_parser *parser, struct span name, struct protocol_condition *out)
+/* --- Parsing -------------------------------------------------------------------------------------- */
+
+static int parse_name(struct rule_parser *parser, struct span name, bool exact, struct protocol_condition *out)
 {
+    const char *const *members;
     char copy[32];
+    unsigned id;
 
     if (span_equal_nocase(name, "unknown")) {
         if (out->negated)
@@ -82,61 +96,86 @@ static int parse_name(struct rule_parser *parser, struct span name, struct proto
         return 0;
     }
     if (span_equal_nocase(name, "failed")) {
-        out->id = APP_FAILED;
+        out->failed = true;
         return 0;
     }
     if (name.length == 0 || name.length >= sizeof(copy))
         return rule_parser_error(parser, name, "app-layer-protocol needs the name of a protocol");
     memcpy(copy, name.at, name.length);
     copy[name.length] = '\0';
-    out->id = (uint8_t)app_id_by_name(copy);
-    if (out->id == 0 && !rule_parser_knows_protocol(name))
+    for (char *at = copy; *at; at++)
+        *at = (char)(*at >= 'A' && *at <= 'Z' ? *at + 32 : *at);
+    if (exact && strcmp(copy, "http") == 0)
+        return rule_parser_error(parser, name, "'http' with 'exact' never matches; write 'http1' or 'http2'");
+    id = app_id_by_name(copy);
+    if (id == 0 && !rule_parser_knows_protocol(name))
         return rule_parser_error(parser, name, "unknown protocol '%s'", copy);
-    if (out->id == 0) {
+    if (id == 0) {
         char tag[64];
 
         snprintf(tag, sizeof(tag), "protocol %s", copy);
         return rule_parser_unsupported(parser, name, tag, "the protocol '%s' is not supported", copy);
     }
+    out->ids |= UINT64_C(1) << id;
+    members = exact ? NULL : rule_protocol_members(copy);
+    for (; members && *members; members++) {
+        id = app_id_by_name(*members);
+        out->ids |= id > 0 ? UINT64_C(1) << id : 0;
+    }
+    return 0;
+}
+
+static int parse_qualifier(struct rule_parser *parser, struct span word, bool *has_mode, bool *exact,
+                           struct protocol_condition *out)
+{
+    enum { MODES = sizeof(modes) / sizeof(modes[0]) };
+    size_t row = 0;
+
+    if (span_equal_nocase(word, "exact")) {
+        *exact = true;
+        return 0;
+    }
+    while (row < MODES && !span_equal_nocase(word, modes[row].name))
+        row++;
+    if (row == MODES)
+        return rule_parser_error(
+            parser, word,
+            "expected direction, final, original, either, to_server, to_client or exact, got '" SPAN_FORMAT "'",
+            SPAN_ARGS(word));
+    if (*has_mode)
+        return rule_parser_error(parser, word, "app-layer-protocol has one mode only");
+    *has_mode = true;
+    out->mode = (uint8_t)modes[row].mode;
     return 0;
 }
 
 static int app_layer_protocol_parse(struct rule_parser *parser, struct span value)
 {
     struct protocol_condition *out = arena_alloc(rule_parser_arena(parser), sizeof(*out));
-    const char *comma = memchr(value.at, ',', value.length);
-    struct span name = value;
-    int err;
+    bool has_mode = false, exact = false;
+    struct span rest = value, names, word;
+    int err = 0;
 
     if (!out)
         return -ENOMEM;
     out->negated = rule_parser_is_negated(parser);
-    if (comma) {
-        enum { MODES = sizeof(modes) / sizeof(modes[0]) };
-        struct span mode = span_trim((struct span){ comma + 1, (size_t)(value.at + value.length - comma) - 1 });
-        size_t row = 0;
-
-        while (row < MODES && !span_equal_nocase(mode, modes[row].name))
-            row++;
-        if (row == MODES)
-            return rule_parser_error(
-                parser, mode,
-                "expected direction, final, original, either, to_server or to_client, got '" SPAN_FORMAT "'",
-                SPAN_ARGS(mode));
-        out->mode = (uint8_t)modes[row].mode;
-        name.length = (size_t)(comma - value.at);
-    }
-    err = parse_name(parser, span_trim(name), out);
+    span_next(&rest, ',', &names);
+    while (!err && span_next(&rest, ',', &word))
+        err = parse_qualifier(parser, word, &has_mode, &exact, out);
+    while (!err && span_next(&names, '|', &word))
+        err = parse_name(parser, word, exact, out);
     return err ? err : rule_parser_add_packet_condition(parser, out, false);
 }
 
 const struct keyword keyword_app_layer_protocol = {
     .name = "app-layer-protocol",
-    .value = "[!]PROTOCOL[,MODE]",
+    .value = "[!]PROTOCOL[|PROTOCOL...][,MODE][,exact]",
     .help =
         "matches the application protocol of the flow; failed: none was detected; unknown: detection has not finished",
     .manual =
-        "MODE selects the protocol that is compared: direction (the default; the one of the packet's direction), "
+        "The condition holds if the flow has one of the listed protocols, or, with !, a protocol that is not listed. "
+        "http includes HTTP/2, dns DNS over HTTP/2, dcerpc DCERPC over SMB, unless exact is given. MODE selects the "
+        "protocol that is compared: direction (the default; the one of the packet's direction), "
         "final (the one of the flow), original (the one before a change), either (the one of at least one "
         "direction), to_server or to_client (the one of that direction). A rule without other conditions is evaluated "
         "when detection has finished in a direction: for the next packet of that direction, inline also for the "

@@ -157,7 +157,7 @@ struct app {
      * match bytes that start with it. */
     uint64_t first_bytes[FLOW_DIRECTIONS][UINT8_MAX + 1];
     uint64_t alongside_protocols; /* bit set of protocol indices with continues_after_errors or parsed_alongside */
-    unsigned wanted;              /* needs of the loaded rules: RULE_FILE_..., RULE_MESSAGE_MD5 */
+    unsigned wanted;              /* needs of the loaded rules: RULE_FILE_..., RULE_MESSAGE_MD5, RULE_TX_START */
     uint64_t counters[APP_MAX_PROTOCOLS][2][COUNT_KINDS]; /* by protocol index, transport (TCP, UDP) and kind */
     uint64_t failed_flows[2];   /* flows in which no protocol was found, by transport: TCP, UDP */
     uint64_t other_readings[2]; /* readings besides the main ones, by transport: TCP, UDP */
@@ -190,6 +190,12 @@ static inline unsigned app_index(const struct app_proto *proto)
     while (index < app_list_count - 1 && app_list[index] != proto)
         index++;
     return index;
+}
+
+/* Returns the progress of a complete direction. */
+static inline uint8_t app_complete_progress(const struct app_proto *proto, enum flow_direction direction)
+{
+    return proto->complete[direction] > 0 ? proto->complete[direction] : 1;
 }
 
 /* Increments a counter of the reading's protocol; af->protocol must not be 0. */

@@ -49,15 +49,15 @@ static const char *const common_hooks[FLOW_DIRECTIONS][COMMON_HOOKS] = {
     [FLOW_TO_CLIENT] = { "response_started", "response_complete" },
 };
 
-static uint8_t last_progress(const struct app_proto *proto, enum flow_direction direction)
-{
-    return proto->complete[direction] > 0 ? proto->complete[direction] : 1;
-}
-
 unsigned app_hook_count(const struct app_proto *proto, enum flow_direction direction)
 {
     unsigned count = 0;
 
+    if (proto->sub_states) {
+        while (proto->hooks[direction][count].name)
+            count++;
+        return count;
+    }
     if (!proto->steps[direction])
         return COMMON_HOOKS;
     for (const char *const *step = proto->steps[direction]; *step; step++)
@@ -70,15 +70,24 @@ struct app_hook app_get_hook(const struct app_proto *proto, enum flow_direction 
     const char *const *steps = proto->steps[direction];
     uint8_t progress = 0;
 
+    if (proto->sub_states)
+        return proto->hooks[direction][index];
     if (!steps)
-        return (struct app_hook){ common_hooks[direction][index], index == 0 ? 0 : last_progress(proto, direction) };
+        return (struct app_hook){ common_hooks[direction][index],
+                                  index == 0 ? 0 : app_complete_progress(proto, direction), 0 };
     for (;; progress++) {
         if (steps[progress][0] != '\0' && index-- == 0)
-            return (struct app_hook){ steps[progress], progress };
+            return (struct app_hook){ steps[progress], progress, 0 };
     }
 }
 
-/* Finds a hook by its name. The first and the last hook of each direction have the common names, too. */
+const char *app_tx_sub_state_name(const struct app_tx *tx)
+{
+    return tx->sub_state > 0 ? tx->proto->sub_states[tx->sub_state - 1] : NULL;
+}
+
+/* Finds a hook by its name. The first and the last hook of each direction have the common names, too. In a protocol
+ * with sub-states, these two names without a sub-state denote the hooks of all sub-states. */
 static bool find_hook(const char *application, struct span name, struct rule_hook *out)
 {
     const struct app_proto *proto = app_proto_by_id(app_id_by_name(application));
@@ -89,13 +98,15 @@ static bool find_hook(const char *application, struct span name, struct rule_hoo
         for (unsigned i = 0; i < count; i++) {
             struct app_hook hook = app_get_hook(proto, direction, i);
             const char *common = i == 0 ? common_hooks[direction][0] : i == count - 1 ? common_hooks[direction][1] : "";
+            bool is_common = span_equal_nocase(name, common);
 
-            if (!span_equal_nocase(name, hook.name) && !span_equal_nocase(name, common))
+            if (!span_equal_nocase(name, hook.name) && !is_common)
                 continue;
             *out = (struct rule_hook){ .kind = RULE_HOOK_APP,
                                        .protocol = proto->name,
-                                       .name = hook.name,
+                                       .name = is_common && hook.sub_state > 0 ? common : hook.name,
                                        .direction = (uint8_t)direction,
+                                       .sub_state = is_common ? 0 : hook.sub_state,
                                        .index = (uint8_t)i,
                                        .progress = hook.progress };
             return true;

@@ -194,6 +194,54 @@ void app_transfer_tx(struct app_context *context, struct transfer *t, struct app
     }
 }
 
+bool app_has_bits(const struct flow *flow)
+{
+    const struct app_tx *tx = app_transactions(flow);
+
+    while (tx && !tx->bits)
+        tx = tx->next;
+    return tx != NULL;
+}
+
+void app_transfer_bits(struct transfer *t, struct flow *flow, const uint32_t *numbers, uint32_t count)
+{
+    enum { TRANSACTION_SIZE = 12 }; /* least number of bytes of a transaction */
+    struct app_tx *tx = app_transactions(flow);
+    uint32_t transactions = 0;
+
+    for (const struct app_tx *other = tx; other && !t->reading; other = other->next)
+        transactions += other->bits != NULL;
+    transfer_u32(t, &transactions);
+    transfer_require(t, transfer_has_room(t, transactions, TRANSACTION_SIZE));
+    for (uint32_t i = 0; i < transactions && !t->error; i++) {
+        uint32_t bits = 0, number = 0;
+        struct app_tx *to;
+        uint64_t id = 0;
+
+        while (!t->reading && !tx->bits)
+            tx = tx->next;
+        if (!t->reading) {
+            id = tx->id;
+            bits = tx->bits->count;
+        }
+        transfer_u64(t, &id);
+        transfer_u32(t, &bits);
+        transfer_require(t, bits <= TX_MAX_BITS);
+        /* Both lists have the same order. Bits of transactions that were not restored are skipped. */
+        for (to = tx; to && to->id != id;)
+            to = to->next;
+        for (uint32_t at = 0; at < bits && !t->error; at++) {
+            if (!t->reading)
+                number = tx->bits->numbers[at];
+            transfer_u32(t, &number);
+            if (t->reading && !t->error && to && number < count && numbers[number] != 0)
+                tx_bits_set(app_tx_heap(to), &to->bits, numbers[number]);
+        }
+        if (to)
+            tx = to->next;
+    }
+}
+
 /* --- Parsers -------------------------------------------------------------------------------------- */
 
 /* Transfers a parser state. During the call af->proto is `proto`, which may be af->fallback. */

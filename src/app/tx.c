@@ -10,11 +10,6 @@
 
 enum { SORT_RUNS = 16 };
 
-static uint8_t complete_progress(const struct app_proto *proto, enum flow_direction direction)
-{
-    return proto->complete[direction] > 0 ? proto->complete[direction] : 1;
-}
-
 /* --- Lists ---------------------------------------------------------------------------------------- */
 
 /* Returns the reading that contains the head of the list. For APP_TX_OPEN it is the reading of the transaction, because
@@ -122,7 +117,7 @@ void app_tx_confirm(struct app_tx *tx)
 void app_tx_advance(struct app_tx *tx, enum flow_direction direction, uint8_t progress)
 {
     if (tx->flow->side[direction].truncated)
-        progress = complete_progress(tx->proto, direction);
+        progress = app_complete_progress(tx->proto, direction);
     if (tx->progress[direction] == progress)
         return;
     tx->progress[direction] = progress;
@@ -175,7 +170,7 @@ static void complete_truncated(struct app_tx *tx)
 {
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
         if (tx->flow->side[direction].truncated)
-            app_tx_advance(tx, direction, complete_progress(tx->proto, direction));
+            app_tx_advance(tx, direction, app_complete_progress(tx->proto, direction));
     }
 }
 
@@ -234,6 +229,9 @@ static struct app_tx *add_transaction(struct app_context *context, bool beside, 
     list_add(tx, APP_TX_OPEN);
     list_add(tx, APP_TX_CHANGED);
     complete_truncated(tx);
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS && context->app->wanted & RULE_TX_START;
+         direction++)
+        app_tx_mark_changed(tx, direction);
     if (!beside)
         app_count(context->app, af, COUNT_TX);
     return tx;
@@ -272,7 +270,7 @@ static bool has_matched(const struct app_tx *tx, uint64_t rule)
 
 static void add_match(struct app_tx *tx, uint64_t rule)
 {
-    buffer_append(tx->flow->main->heap, &tx->matches, &rule, sizeof(rule), MATCHES_MAX);
+    buffer_append(app_tx_heap(tx), &tx->matches, &rule, sizeof(rule), MATCHES_MAX);
 }
 
 bool app_tx_record_match(struct app_tx *tx, enum flow_direction direction, uint32_t gid, uint32_t sid)
@@ -288,6 +286,11 @@ bool app_tx_record_match(struct app_tx *tx, enum flow_direction direction, uint3
             add_match(other, rule);
     }
     return true;
+}
+
+struct heap *app_tx_heap(const struct app_tx *tx)
+{
+    return tx->flow->main->heap;
 }
 
 struct app_tx *app_tx_first(const struct app_context *context)
@@ -344,7 +347,7 @@ void app_event(struct app_context *context, struct app_tx *tx, unsigned event)
 
 bool app_tx_is_complete(const struct app_tx *tx, enum flow_direction direction)
 {
-    return !(tx->directions >> direction & 1) || tx->progress[direction] >= complete_progress(tx->proto, direction);
+    return !(tx->directions >> direction & 1) || tx->progress[direction] >= app_complete_progress(tx->proto, direction);
 }
 
 void app_tx_complete_direction(struct app_flow *af, enum flow_direction direction)
@@ -352,7 +355,7 @@ void app_tx_complete_direction(struct app_flow *af, enum flow_direction directio
     for (struct app_tx *tx = af->main->first; tx; tx = tx->next) {
         if (tx->flow != af || app_tx_is_complete(tx, direction))
             continue;
-        app_tx_advance(tx, direction, complete_progress(tx->proto, direction));
+        app_tx_advance(tx, direction, app_complete_progress(tx->proto, direction));
         app_tx_mark_changed(tx, direction);
     }
 }
@@ -432,6 +435,7 @@ void app_tx_release(struct app *app, struct app_tx *tx, app_release_function *re
         tx->proto->tx_free(&context, tx);
     context.af->tx_count--;
     buffer_clear(app->heap, &tx->matches);
+    heap_release(app->heap, tx->bits);
     heap_release(app->heap, tx);
 }
 

@@ -59,7 +59,7 @@ enum part {
 _Static_assert((int)PIPELINE_MEMCAP_HOST == (int)WORKER_MEMCAPS, "memcaps that no worker has a share of follow");
 
 /* Parts of a flow, in this order: its fields must come first, the TCP session before the application protocol, and
- * the latter before the firewall, whose state belongs to transactions. */
+ * the latter before the firewall and the bits, which belong to transactions. */
 enum flow_part {
     FLOW_PART_FIELDS,
     FLOW_PART_VARIABLES,
@@ -70,6 +70,7 @@ enum flow_part {
     FLOW_PART_HISTORY,
     FLOW_PART_APP,
     FLOW_PART_FIREWALL,
+    FLOW_PART_TX_BITS,
 };
 
 /* --- Names ---------------------------------------------------------------------------------------- */
@@ -221,6 +222,9 @@ static void transfer_flow_part(struct transfer *t, struct passage *passage, stru
     case FLOW_PART_FIREWALL:
         detect_transfer_filter(t, flow);
         break;
+    case FLOW_PART_TX_BITS:
+        app_transfer_bits(t, flow, passage->names.here[RULE_NAME_TX_BIT], passage->names.count[RULE_NAME_TX_BIT]);
+        break;
     case FLOW_PART_FIELDS:
         break;
     }
@@ -257,6 +261,7 @@ static void write_flow(struct flow *flow, void *user)
     write_flow_part(passage, flow, FLOW_PART_HISTORY, flow->history != NULL);
     write_flow_part(passage, flow, FLOW_PART_APP, flow->app != NULL);
     write_flow_part(passage, flow, FLOW_PART_FIREWALL, flow->accepted || (flow->app && passage->pipeline->filters));
+    write_flow_part(passage, flow, FLOW_PART_TX_BITS, app_has_bits(flow));
     transfer_part_end(t, start);
     transfer_file_flush(passage->file);
     passage->counts->flows++;

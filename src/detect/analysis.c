@@ -468,9 +468,13 @@ static void put_header(struct analysis *analysis)
         unsigned bit;
         const char *name;
     } needs[] = {
-        { RULE_FILE_MD5, "MD5 of files" },        { RULE_FILE_SHA1, "SHA-1 of files" },
-        { RULE_FILE_SHA256, "SHA-256 of files" }, { RULE_FILE_MAGIC, "types of files (libmagic)" },
-        { RULE_FILE_STORE, "the file store" },    { RULE_MESSAGE_MD5, "MD5 of messages" },
+        { RULE_FILE_MD5, "MD5 of files" },
+        { RULE_FILE_SHA1, "SHA-1 of files" },
+        { RULE_FILE_SHA256, "SHA-256 of files" },
+        { RULE_FILE_MAGIC, "types of files (libmagic)" },
+        { RULE_FILE_STORE, "the file store" },
+        { RULE_MESSAGE_MD5, "MD5 of messages" },
+        { RULE_TX_START, "transactions at their start" },
     };
     const struct signature *signature = analysis->signature;
     const struct rule *rule = signature->rule;

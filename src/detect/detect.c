@@ -290,6 +290,7 @@ static void begin(struct detector *detector, const struct ruleset *ruleset, cons
                    .hosts = in->hosts,
                    .order = in->order,
                    .files = in->files,
+                   .untracked = &detector->filter.untracked,
                    .texts = &detector->texts },
         .facts = { .properties = properties_of(pkt), .payload_length = pkt->payload_length, .protocol = pkt->protocol },
         .direction = pkt->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER,

@@ -180,6 +180,14 @@ void evaluate_sort(struct detector *detector);
 /* Prefetches the data that the evaluation of the first 32 candidates reads first. */
 void evaluate_prefetch(const struct evaluation *ev);
 
+/* Sets the transaction on which a condition or an action is evaluated next. */
+static inline void match_enter_transaction(struct match_input *in, struct app_tx *tx, enum flow_direction direction)
+{
+    in->transaction = tx;
+    in->direction = direction;
+    in->bits = &tx->bits;
+}
+
 /* --- transaction.c -------------------------------------------------------------------------------- */
 
 /* Evaluates a rule on a transaction, in the direction of the packet. Returns OUTCOME_LATER if it depends on data that

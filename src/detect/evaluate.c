@@ -394,8 +394,8 @@ void evaluate_transaction_hit(struct evaluation *ev, uint32_t index, struct app_
     bool is_new = !app_tx_record_match(tx, ev->direction, signature->rule->gid, signature->rule->sid) ||
                   add_hit(ev, index, tx, NULL);
 
-    ev->match.transaction = tx;
-    ev->match.direction = ev->direction;
+    match_enter_transaction(&ev->match, tx, ev->direction);
+    ev->match.heap = app_tx_heap(tx);
     for (const struct match_action *action = signature->rule->actions; action && is_new; action = action->next)
         action->act(&ev->match, action->data);
     ev->match.transaction = NULL;

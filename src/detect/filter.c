@@ -55,6 +55,23 @@ static enum filter_packet_hook packet_hook_of(const struct rule *rule)
                                                      : FILTER_PACKET;
 }
 
+/* Adds a rule to its hook, and with `<` to the earlier ones, in the hooks of a sub-state. A hook without a sub-state in
+ * its name is the first or the last hook of each sub-state. */
+static int add_to_range(struct filter_side *side, const struct filter_range *range, const struct rule_hook *hook,
+                        unsigned sub_state, uint32_t index)
+{
+    unsigned at = hook->index;
+    int err = 0;
+
+    if (range->first == range->end || (hook->sub_state != 0 && hook->sub_state != sub_state))
+        return 0;
+    if (hook->sub_state != sub_state)
+        at = hook->index == 0 ? range->first : range->end - 1u;
+    for (unsigned i = hook->and_earlier ? range->first : at; i <= at && !err; i++)
+        err = signature_list_add(&side->hooks[i].rules, i < at ? index | FILTER_EARLIER : index);
+    return err;
+}
+
 static int add_rule(struct filter *filter, const struct signature *signature, uint32_t index)
 {
     const struct rule *rule = signature->rule;
@@ -67,8 +84,8 @@ static int add_rule(struct filter *filter, const struct signature *signature, ui
 
         if (!(signature->applications >> id & 1))
             continue;
-        for (unsigned i = rule->hook.and_earlier ? 0 : rule->hook.index; i <= rule->hook.index && !err; i++)
-            err = signature_list_add(&side->hooks[i].rules, index);
+        for (unsigned i = 0; i <= APP_MAX_SUB_STATES && !err; i++)
+            err = add_to_range(side, &side->range[i], &rule->hook, i, index);
     }
     return err;
 }
@@ -90,7 +107,11 @@ static int add_sides(struct filter *filter, const struct filter_policies *polici
                 return -ENOMEM;
             for (unsigned i = 0; i < side->count; i++) {
                 struct app_hook hook = app_get_hook(proto, direction, i);
+                struct filter_range *range = &side->range[hook.sub_state];
 
+                if (range->end == 0)
+                    range->first = (uint8_t)i;
+                range->end = (uint8_t)(i + 1);
                 side->hooks[i] = (struct filter_hook){ .name = hook.name,
                                                        .progress = hook.progress,
                                                        .policy = policies->app[id][direction][i] };
@@ -212,6 +233,14 @@ static enum filter_step apply_policy(struct evaluation *ev, const struct filter_
     return decide(ev, &match, NULL, reason);
 }
 
+/* Returns whether a rule that matched takes effect: false while its detection_filter is not reached. */
+static bool takes_effect(const struct evaluation *ev, const struct rule *rule)
+{
+    const struct detect_input *in = ev->input;
+
+    return !rule->thresholds || !in->reaches_filter || in->reaches_filter(in->filter_user, rule, in->packet);
+}
+
 /* --- Packet hooks --------------------------------------------------------------------------------- */
 
 static bool matches_packet(struct evaluation *ev, const struct signature *signature)
@@ -258,9 +287,11 @@ bool filter_packet(struct evaluation *ev, enum filter_packet_hook which)
     for (uint32_t i = 0; i < hook->rules.count && !decided; i++) {
         const struct signature *signature = &ev->ruleset->signatures[hook->rules.index[i]];
 
-        if (!matches_packet(ev, signature))
+        if (!matches_packet(ev, signature) || !takes_effect(ev, signature->rule))
             continue;
         evaluate_hit(ev, hook->rules.index[i]);
+        if (signature->rule->action == ACTION_ALERT) /* the action config: no decision */
+            continue;
         step = apply_rule(ev, signature->rule, reasons[which].rule);
         decided = true;
     }
@@ -273,10 +304,10 @@ bool filter_packet(struct evaluation *ev, enum filter_packet_hook which)
 
 /* --- Hooks of protocols --------------------------------------------------------------------------- */
 
-static bool has_accepted(const struct app_filter_state *state, uint64_t id)
+static bool has_accepted(const struct app_tx *tx, enum flow_direction direction, uint64_t id)
 {
-    for (uint8_t i = 0; i < state->count; i++) {
-        if (state->rules[i] == id)
+    for (uint8_t i = 0; i < tx->filter[direction].count; i++) {
+        if (tx->filter_rules[direction][i] == id)
             return true;
     }
     return false;
@@ -298,32 +329,35 @@ static enum filter_step evaluate_hook(struct evaluation *ev, struct app_tx *tx, 
     bool is_behind_accept = false, undecided = false;
 
     for (uint32_t i = 0; i < hook->rules.count; i++) {
-        const struct signature *signature = &ev->ruleset->signatures[hook->rules.index[i]];
+        const uint32_t index = hook->rules.index[i] & ~FILTER_EARLIER;
+        const struct signature *signature = &ev->ruleset->signatures[index];
         const struct rule *rule = signature->rule;
         const uint64_t id = (uint64_t)rule->gid << 32 | rule->sid;
         const bool accepts = rule->action == ACTION_ACCEPT;
         enum outcome outcome;
 
-        if (accepts && has_accepted(state, id)) {
+        if (accepts && has_accepted(tx, ev->direction, id)) {
             is_behind_accept = true;
             continue;
         }
         if (accepts ? state->count == APP_FILTER_RULES : is_behind_accept)
             continue;
-        if (rule->hook.name != hook->name) { /* `<`: an earlier hook, for which only the header counts */
+        if (hook->rules.index[i] & FILTER_EARLIER) { /* `<`: an earlier hook, for which only the header counts */
             if (!evaluate_header(ev, signature) || !evaluate_packet_conditions(ev, signature))
                 continue;
             state->accepted = true;
             return STEP_NEXT_HOOK;
         }
-        outcome = transaction_match(ev, tx, hook->rules.index[i]);
+        outcome = transaction_match(ev, tx, index);
         undecided |= accepts && outcome == OUTCOME_LATER;
-        if (outcome != OUTCOME_YES)
+        if (outcome != OUTCOME_YES || !takes_effect(ev, rule))
             continue;
-        evaluate_transaction_hit(ev, hook->rules.index[i], tx);
+        evaluate_transaction_hit(ev, index, tx);
+        if (rule->action == ACTION_ALERT) /* the action config: no decision */
+            continue;
         state->accepted |= accepts;
         if (accepts && has_conditions(rule))
-            state->rules[state->count++] = id;
+            tx->filter_rules[ev->direction][state->count++] = id;
         return apply_rule(ev, rule, DROP_REASON_FIREWALL_RULES);
     }
     if (state->accepted || !by_policy || (undecided && !is_over))
@@ -340,10 +374,11 @@ static enum filter_step filter_transaction(struct evaluation *ev, struct app_tx 
     const uint8_t progress = tx->progress[ev->direction];
     /* The flow is also parsed as another protocol, of which these bytes may be no message: only rules can drop. */
     const bool by_policy = tx->protocol == app_flow_protocol(ev->input->packet->flow);
+    const struct filter_range *range = &side->range[tx->sub_state];
 
-    while (!tx->accepted && state->hook < side->count) {
-        const struct filter_hook *hook = &side->hooks[state->hook];
-        const bool is_last = state->hook + 1u == side->count;
+    while (!tx->accepted && range->first + state->hook < range->end) {
+        const struct filter_hook *hook = &side->hooks[range->first + state->hook];
+        const bool is_last = range->first + state->hook + 1 == range->end;
         const bool is_over = complete || (!is_last && progress >= hook[1].progress);
         enum filter_step step;
 

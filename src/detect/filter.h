@@ -14,18 +14,26 @@
 #include "sluice/detect.h"
 #include "ruleset_priv.h"
 
+#define FILTER_EARLIER (UINT32_C(1) << 31)
+
 /* The rules and the default policy of a hook. */
 struct filter_hook {
     const char *name;
     uint8_t progress; /* hooks of protocols: progress from which on it is evaluated */
     struct filter_policy policy;
-    struct signature_list rules; /* in the order of the files */
+    /* Indices of the signatures, in the order of the files; FILTER_EARLIER is set if the rule has `<` before a later
+     * hook. */
+    struct signature_list rules;
 };
 
 /* The hooks of a direction of a protocol, in the order in which a transaction reaches them. */
 struct filter_side {
     struct filter_hook *hooks;
     unsigned count;
+    /* The hooks of each sub-state: indices from `first` to before `end`; [0]: of a protocol without sub-states. */
+    struct filter_range {
+        uint8_t first, end;
+    } range[APP_MAX_SUB_STATES + 1];
 };
 
 struct filter {

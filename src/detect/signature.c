@@ -19,7 +19,8 @@
  * evaluated first, then rules that write and read, then rules that only read, then all others, so that a rule that
  * reads state sees the changes of other rules for the same packet. */
 static const enum rule_name_kind state_order[] = { RULE_NAME_FLOWBIT,     RULE_NAME_FLOWINT, RULE_NAME_FLOW_TEXT,
-                                                   RULE_NAME_PACKET_TEXT, RULE_NAME_HOSTBIT, RULE_NAME_XBIT };
+                                                   RULE_NAME_PACKET_TEXT, RULE_NAME_HOSTBIT, RULE_NAME_XBIT,
+                                                   RULE_NAME_TX_BIT };
 
 static unsigned state_rank(const struct rule *rule)
 {

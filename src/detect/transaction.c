@@ -169,8 +169,7 @@ static bool match_condition(struct transaction_scan *scan, const struct conditio
     struct match_input *in = &scan->ev->match;
     bool match;
 
-    in->transaction = scan->tx;
-    in->direction = direction;
+    match_enter_transaction(in, scan->tx, direction);
     match = c->keyword->transaction.match(in, c->data) != c->negated;
     in->transaction = NULL;
     return match;
@@ -194,9 +193,10 @@ static enum outcome match_conditions(struct transaction_scan *scan, const struct
         }
         if (match_condition(scan, c, direction))
             continue;
-        if ((c->keyword->scope.applications && !(c->keyword->flags & KEYWORD_GROWS)) || complete)
+        if ((c->keyword->scope.applications && !(c->keyword->flags & KEYWORD_GROWS)) || complete ||
+            (c->keyword->transaction.is_state && signature->rule->firewall))
             return OUTCOME_NO;
-        all = OUTCOME_LATER; /* the value may still arrive, or the event of app-layer-event may still be set */
+        all = OUTCOME_LATER; /* the value may still arrive, or the event or bit may still be set */
     }
     return all;
 }
@@ -277,6 +277,8 @@ static enum outcome evaluate(struct transaction_scan *scan, const struct transac
 
     ev->match.in_stream = false;
     ev->detector->captured.count = 0;
+    if (plan->sub_state != 0 && plan->sub_state != scan->tx->sub_state)
+        return OUTCOME_NO;
     if (!evaluate_header(ev, signature) || (!plan->half && !evaluate_packet_conditions(ev, signature)))
         return OUTCOME_NO;
     ev->detector->counters.evaluations++;

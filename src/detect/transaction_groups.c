@@ -201,8 +201,10 @@ static int add_plan(struct ruleset *ruleset, uint32_t index, unsigned id, enum f
     plan->direction = (uint8_t)evaluated;
     plan->half = half;
     plan->files = rule->file_conditions != NULL;
-    if (rule->hook.kind == RULE_HOOK_APP)
+    if (rule->hook.kind == RULE_HOOK_APP) {
         plan->progress = plan->hook_progress = rule->hook.progress;
+        plan->sub_state = rule->hook.sub_state;
+    }
 
     buffers = conditions = 0;
     for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next, buffers++) {
@@ -230,7 +232,7 @@ static int add_plan(struct ruleset *ruleset, uint32_t index, unsigned id, enum f
             return 0;
         plan->condition_progress[conditions] = (uint8_t)progress;
         plan->events |= c->keyword->scope.applications == NULL;
-        plan->on_event |= c->keyword->scope.applications == NULL && !c->negated;
+        plan->on_event |= c->keyword->transaction.needs_event && !c->negated;
         if (direction == evaluated && progress > plan->progress)
             plan->progress = (uint8_t)progress;
     }

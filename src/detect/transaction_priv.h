@@ -35,6 +35,7 @@ struct transaction_plan {
     uint8_t proto, direction;         /* application protocol id; enum flow_direction */
     uint8_t progress;                 /* lowest progress in `direction` at which the rule can be evaluated completely */
     uint8_t hook_progress;            /* progress in `direction` of the rule's hook; 0: none */
+    uint8_t sub_state;                /* the sub-state of the rule's hook; 0: any */
     bool grows, files, events;        /* the rule uses growing buffers, files or events, which may arrive at any time */
     bool on_event;                    /* the rule requires an event */
     bool packet_buffers;              /* the rule has packet buffers */

@@ -154,14 +154,16 @@ void detect_transfer_transaction(struct transfer *t, struct detector *detector,
 
 /* --- Firewall rules ------------------------------------------------------------------------------- */
 
-static void transfer_filter_state(struct transfer *t, struct app_filter_state *state)
+static void transfer_filter_state(struct transfer *t, struct app_tx *tx, enum flow_direction direction)
 {
+    struct app_filter_state *state = &tx->filter[direction];
+
     transfer_u8(t, &state->hook);
     transfer_bool(t, &state->accepted);
     transfer_u8(t, &state->count);
     transfer_require(t, state->hook <= APP_MAX_HOOKS && state->count <= APP_FILTER_RULES);
     for (uint8_t i = 0; i < state->count && !t->error; i++)
-        transfer_u64(t, &state->rules[i]);
+        transfer_u64(t, &tx->filter_rules[direction][i]);
 }
 
 void detect_transfer_filter(struct transfer *t, struct flow *flow)
@@ -181,7 +183,7 @@ void detect_transfer_filter(struct transfer *t, struct flow *flow)
         transfer_u64(t, &to->id);
         transfer_bool(t, &to->accepted);
         for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++)
-            transfer_filter_state(t, &to->filter[direction]);
+            transfer_filter_state(t, to, direction);
         if (!t->reading) {
             tx = tx->next;
             continue;
@@ -192,6 +194,7 @@ void detect_transfer_filter(struct transfer *t, struct flow *flow)
                 continue;
             other->accepted = read.accepted;
             memcpy(other->filter, read.filter, sizeof(other->filter));
+            memcpy(other->filter_rules, read.filter_rules, sizeof(other->filter_rules));
             tx = other->next;
             break;
         }

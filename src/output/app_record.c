@@ -38,7 +38,9 @@ static void describe_alert(struct record_scratch *scratch, const struct app *app
     struct fields *fields = &scratch->fields;
     const struct file *file = tx->files[direction].first;
 
-    *out = (struct record_transaction){ .id = tx->number, .at = fields->length, .is_present = true };
+    *out = (struct record_transaction){
+        .id = tx->number, .sub_state = app_tx_sub_state_name(tx), .at = fields->length, .is_present = true
+    };
     if (!app_layer)
         return;
     describe(fields, app, tx, OF_ALERT);

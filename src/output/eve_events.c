@@ -323,6 +323,8 @@ void eve_alert(struct eve *eve, struct text *out, const struct packet_record *re
         eve_application(out, record->flow.application);
     if (record->has_transactions && tx->is_present) {
         json_member_uint(out, "tx_id", tx->id);
+        if (tx->sub_state)
+            json_member_string(out, "sub_state", tx->sub_state);
         if (alert->tx_guessed)
             json_bool(out, "tx_guessed", true);
         if (!fields_render(record_fields(record) + tx->at, tx->length, out))

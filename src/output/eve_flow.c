@@ -367,10 +367,10 @@ void eve_flow(struct eve *eve, struct text *out, const struct flow_record *recor
     json_bool(out, "alerted", record->flags & FLOW_ALERTED);
     if (record->flags & FLOW_DROPPED)
         json_member_string(out, "action", "drop");
-    else if (record->flags & (FLOW_PASSED | FLOW_ACCEPTED_BY_EXCEPTION))
-        json_member_string(out, "action", "pass");
     else if (record->accepted)
         json_member_string(out, "action", "accept");
+    else if (record->flags & (FLOW_PASSED | FLOW_ACCEPTED_BY_EXCEPTION))
+        json_member_string(out, "action", "pass");
     if (record->tx_count > 0)
         json_member_uint(out, "tx_cnt", record->tx_count);
     exceptions(out, record);

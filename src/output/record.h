@@ -73,6 +73,7 @@ struct record_client {
 /* The transaction of an alert: its members are `length` bytes from `at` in the fields of the record. */
 struct record_transaction {
     uint64_t id;
+    const char *sub_state; /* name of its sub-state; NULL: none */
     uint32_t at, length;
     uint32_t own_length;             /* number of bytes behind these members: members of the object "sluice" */
     uint32_t frame_at, frame_length; /* the object "frame" of the alert, in the fields; length 0: none */

@@ -191,6 +191,8 @@ static enum threshold_outcome evaluate_list(struct policy *policy, const struct 
     for (const struct threshold *t = list; t; t = t->next) {
         if ((t->kind == THRESHOLD_SUPPRESS) != suppressions)
             continue;
+        if (t->kind == THRESHOLD_DETECTION_FILTER && rule->firewall)
+            continue; /* policy_reaches_filter() has counted the match */
         if (!suppressions)
             replay_order_wait(policy->order);
         enum threshold_outcome outcome =
@@ -217,6 +219,22 @@ static enum threshold_outcome evaluate_thresholds(struct policy *policy, const s
             outcome = evaluate_list(policy, global, suppressions, rule, pkt, action);
     }
     return outcome;
+}
+
+bool policy_reaches_filter(void *user, const struct rule *rule, const struct packet *pkt)
+{
+    struct policy *policy = user;
+    enum rule_action action = rule->action;
+
+    for (const struct threshold *t = rule->thresholds; t && pkt->ip_version != 0; t = t->next) {
+        if (t->kind != THRESHOLD_DETECTION_FILTER)
+            continue;
+        replay_order_wait(policy->order);
+        if (threshold_apply(policy->shared->thresholds, t, rule, pkt, &action,
+                            &policy->counters.threshold_memcap_hits) == OUTCOME_IGNORE)
+            return false;
+    }
+    return true;
 }
 
 /* --- Actions -------------------------------------------------------------------------------------- */

@@ -33,6 +33,15 @@ static const struct {
     { "ikev2", "ike" },
 };
 
+const char *const *rule_protocol_members(const char *word)
+{
+    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+        if (strcmp(families[i].word, word) == 0)
+            return families[i].members;
+    }
+    return NULL;
+}
+
 static const char *canonical(const char *word)
 {
     for (size_t i = 0; i < sizeof(synonyms) / sizeof(synonyms[0]); i++) {
@@ -85,16 +94,13 @@ void applications_start(struct rule_parser *parser)
 {
     const char *word = parser->rule->protocol.application;
     const char *alone[] = { word, NULL };
-    const char *const *members = alone;
+    const char *const *members = NULL;
 
     if (!word)
         return;
-    /* A hook belongs to one protocol. */
-    for (size_t i = 0; parser->rule->hook.kind == RULE_HOOK_NONE && i < sizeof(families) / sizeof(families[0]); i++) {
-        if (strcmp(families[i].word, word) == 0)
-            members = families[i].members;
-    }
-    collect(parser, members, &parser->applications);
+    if (parser->rule->hook.kind == RULE_HOOK_NONE) /* a hook belongs to one protocol */
+        members = rule_protocol_members(word);
+    collect(parser, members ? members : alone, &parser->applications);
 }
 
 int rule_parser_require_applications(struct rule_parser *parser, const char *const *words)
@@ -210,6 +216,13 @@ static int take_direction(struct rule_parser *parser, const struct keyword *keyw
 int rule_parser_require_directions(struct rule_parser *parser, unsigned directions)
 {
     parser->flow_directions &= directions;
+    return check_directions(parser);
+}
+
+int rule_parser_require_state(struct rule_parser *parser, unsigned direction)
+{
+    parser->has_application_keyword = true;
+    parser->keyword_directions &= 1U << direction;
     return check_directions(parser);
 }
 

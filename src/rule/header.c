@@ -20,15 +20,15 @@ static const struct {
     { "rejectdst", ACTION_REJECT_DESTINATION },
     { "rejectboth", ACTION_REJECT_BOTH },
     { "accept", ACTION_ACCEPT },
+    { "sdrop", ACTION_DROP }, /* Snort's drop without an alert */
+    { "log", ACTION_ALERT },  /* Snort's record of a packet: events have no other form */
 };
 
 /* Actions of Suricata 8 and Snort that Sluice does not support. */
 static const struct {
     const char *word, *hint;
 } unsupported_actions[] = {
-    { "config", NULL },
-    { "sdrop", "use 'drop' with 'noalert;'" },
-    { "log", "use 'alert'" },
+    { "config", "only the action of a rule can be 'config'" },
     { "block", "use 'drop'" },
     { "react", "use 'reject'" },
     { "rewrite", "use 'replace'" },
@@ -147,7 +147,8 @@ void actions_parse(struct rule_parser *parser, struct span words)
         enum rule_scope scope = RULE_SCOPE_DEFAULT;
         enum rule_action action;
         const char *hint;
-        int err = action_parse(name, &action, &hint);
+        bool is_config = first && span_equal_nocase(name, "config");
+        int err = is_config ? 0 : action_parse(name, &action, &hint);
 
         if (err == -ENOTSUP) {
             rule_parser_unsupported(parser, name, "action", "the action '" SPAN_FORMAT "' is not supported%s%s",
@@ -158,10 +159,18 @@ void actions_parse(struct rule_parser *parser, struct span words)
             rule_parser_error(parser, name, "unknown action '" SPAN_FORMAT "'", SPAN_ARGS(span_shown(name)));
             return;
         }
+        if (is_config) /* an alert without alerts; only scope_parse() is called with another action */
+            action = ACTION_ACCEPT;
         if (colon && scope_parse(parser, (struct span){ colon + 1, word.length - name.length - 1 }, action, &scope))
             return;
-        if (take_action(parser, word, first, action, scope))
+        parser->rule->noalert |= span_equal_nocase(name, "sdrop");
+        if (is_config) {
+            parser->rule->action = ACTION_ALERT;
+            parser->rule->scope = scope;
+            parser->rule->noalert = true;
+        } else if (take_action(parser, word, first, action, scope)) {
             return;
+        }
     }
 }
 
@@ -242,11 +251,18 @@ void hook_parse(struct rule_parser *parser, struct span name)
     const struct rule_hook_names *hooks = parser->list->options.hooks;
     const char *application = parser->rule->protocol.application;
     struct rule_hook *hook = &parser->rule->hook;
+    const char *less = name.length > 0 ? memchr(name.at, '<', name.length) : NULL;
     struct span word = name;
-    bool and_earlier = name.length > 0 && name.at[0] == '<', found;
+    char copy[64];
+    bool and_earlier = less && (less == name.at || less[-1] == ':'), found;
 
-    if (and_earlier)
-        word = (struct span){ name.at + 1, name.length - 1 };
+    if (and_earlier && name.length <= sizeof(copy)) { /* the `<` is before the name of the hook: `<x`, `sub-state:<x` */
+        size_t before = (size_t)(less - name.at);
+
+        memcpy(copy, name.at, before);
+        memcpy(copy + before, less + 1, name.length - before - 1);
+        word = (struct span){ copy, name.length - 1 };
+    }
     if (application)
         found = hooks && hooks->find(application, word, hook);
     else
@@ -298,8 +314,4 @@ void firewall_rule_check(struct rule_parser *parser)
                           parser->applications.count > 0 ? parser->applications.names[0] : "http1", "request_started");
     if (rule->transactional || rule->bypass)
         rule_parser_error(parser, text, "a firewall rule can't have %s", rule->bypass ? "'bypass'" : "'=>'");
-    for (const struct threshold *t = rule->thresholds; t; t = t->next) {
-        if (t->kind == THRESHOLD_DETECTION_FILTER)
-            rule_parser_error(parser, text, "a firewall rule can't have 'detection_filter'");
-    }
 }

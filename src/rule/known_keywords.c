@@ -12,7 +12,6 @@
 static const struct known_keyword known_keywords[] = {
     { "activated_by", KNOWN_OTHER },
     { "activates", KNOWN_OTHER },
-    { "app-layer-state", KNOWN_OTHER },
     { "appid", KNOWN_OTHER },
     { "appids", KNOWN_OTHER },
     { "ber_data", KNOWN_OTHER },
@@ -25,7 +24,6 @@ static const struct known_keyword known_keywords[] = {
     { "cip_req", KNOWN_OTHER },
     { "cip_rsp", KNOWN_OTHER },
     { "cip_status", KNOWN_OTHER },
-    { "config", KNOWN_OTHER },
     { "count", KNOWN_OTHER },
     { "cvs", KNOWN_OTHER },
     { "enable", KNOWN_OTHER },

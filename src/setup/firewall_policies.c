@@ -12,6 +12,9 @@
  *           default-policy: ["drop:flow"]
  *           http1:
  *             request-line: ["drop:flow", "alert"]
+ *           http2:
+ *             stream:
+ *               request-headers: ["drop:flow"]
  *
  * The most specific value counts. Without one, packet:filter drops the packet, pre-flow and pre-stream accept it, and
  * the hooks of protocols drop the flow.
@@ -53,7 +56,8 @@ const struct setting firewall_rules_settings[] = {
     { .name = "firewall.policies.**",
       .type = SETTING_ANY,
       .help = "Default policies for what no firewall rule decides: packet.filter, packet.pre-flow, packet.pre-stream, "
-              "app.PROTOCOL.HOOK, or default-policy for all hooks of a level. A policy is a list of accept:hook, "
+              "app.PROTOCOL.HOOK, app.PROTOCOL.SUB-STATE.HOOK, or default-policy for all hooks of a level. A policy is "
+              "a list of accept:hook, "
               "accept:tx, accept:packet, accept:flow, drop:packet, drop:flow, reject:packet or reject:flow, and alert. "
               "Unset: drop:packet for packet.filter, accept:hook for packet.pre-flow and packet.pre-stream, drop:flow "
               "for the hooks of protocols" },
@@ -214,30 +218,84 @@ static void read_common_policy(struct policy_place *place, unsigned id, struct f
     }
 }
 
-/* Reads the policies of the hooks in the section of a protocol: request-line is the hook request_line. */
-static void read_hook_policies(struct policy_place *place, const char *section, struct filter_policies *out)
+/* Sets the policy of the hooks of a protocol for which the name is `name`, or with its sub-state `SUB_STATE:NAME`.
+ * `name` empty: of all hooks of the sub-state. */
+static void set_policies(struct filter_policies *out, unsigned id, const char *sub_state, const char *name,
+                         const struct filter_policy *policy)
 {
-    unsigned id = app_id_by_name(section);
-    char name[SETTING_NAME], part[SETTING_NAME / 2], path[2 * SETTING_NAME];
+    const struct app_proto *proto = app_proto_by_id(id);
+
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        for (unsigned i = 0; i < app_hook_count(proto, direction); i++) {
+            struct app_hook hook = app_get_hook(proto, direction, i);
+            const char *colon = strchr(hook.name, ':');
+
+            if ((!sub_state || (hook.sub_state > 0 && strcmp(proto->sub_states[hook.sub_state - 1], sub_state) == 0)) &&
+                (name[0] == '\0' || strcmp(name, hook.name) == 0 || (colon && strcmp(name, colon + 1) == 0)))
+                out->app[id][direction][i] = *policy;
+        }
+    }
+}
+
+static bool is_sub_state(unsigned id, const char *name)
+{
+    const struct app_proto *proto = app_proto_by_id(id);
+
+    for (const char *const *sub_state = proto->sub_states; sub_state && *sub_state; sub_state++) {
+        if (strcmp(*sub_state, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Reads the policies of the hooks in a section of a protocol, or of its sub-state: request-line is the hook
+ * request_line. Policies of hooks override the default-policy of a sub-state, which is read first. */
+static void read_section(struct policy_place *place, unsigned id, const char *path, const char *sub_state,
+                         struct filter_policies *out)
+{
+    char part[SETTING_NAME / 2], member_path[2 * SETTING_NAME], hook_name[SETTING_NAME];
+    struct filter_policy policy;
     struct rule_hook hook;
     const char *member;
 
-    snprintf(name, sizeof(name), "%s.app.%s", root, section);
-    if (id == 0 && strcmp(section, "default-policy") != 0)
-        diag_warning(place->diag, config_position(place->config, name), "Sluice does not parse the protocol '%s'",
-                     section);
-    for (size_t i = 0; id != 0 && (member = config_each(place->config, name, i)); i++) {
+    snprintf(member_path, sizeof(member_path), "%s.default-policy", path);
+    policy = out->app[id][0][0];
+    if (sub_state && config_is_set(place->config, member_path)) {
+        read_policy(place, member_path, &policy);
+        set_policies(out, id, sub_state, "", &policy);
+    }
+    for (size_t i = 0; (member = config_each(place->config, path, i)); i++) {
         snprintf(part, sizeof(part), "%s", member);
         for (char *at = part; *at; at++) {
             if (*at == '-')
                 *at = '_';
         }
-        snprintf(path, sizeof(path), "%s.%s", name, member);
-        if (app_hook_names.find(section, span_of(part), &hook))
-            read_policy(place, path, &out->app[id][hook.direction][hook.index]);
-        else if (strcmp(member, "default-policy") != 0)
-            diag_warning(place->diag, config_position(place->config, path), "'%s' has no hook '%s'", section, member);
+        snprintf(member_path, sizeof(member_path), "%s.%s", path, member);
+        snprintf(hook_name, sizeof(hook_name), "%s%s%s", sub_state ? sub_state : "", sub_state ? ":" : "", part);
+        if (app_hook_names.find(app_proto_by_id(id)->name, span_of(hook_name), &hook)) {
+            policy = out->app[id][hook.direction][hook.index];
+            read_policy(place, member_path, &policy);
+            set_policies(out, id, sub_state, hook.name, &policy);
+        } else if (!sub_state && is_sub_state(id, part)) {
+            read_section(place, id, member_path, part, out);
+        } else if (strcmp(member, "default-policy") != 0) {
+            diag_warning(place->diag, config_position(place->config, member_path), "'%s' has no hook '%s'",
+                         app_proto_by_id(id)->name, hook_name);
+        }
     }
+}
+
+static void read_hook_policies(struct policy_place *place, const char *section, struct filter_policies *out)
+{
+    unsigned id = app_id_by_name(section);
+    char path[SETTING_NAME];
+
+    snprintf(path, sizeof(path), "%s.app.%s", root, section);
+    if (id > 0)
+        read_section(place, id, path, NULL, out);
+    else if (strcmp(section, "default-policy") != 0)
+        diag_warning(place->diag, config_position(place->config, path), "Sluice does not parse the protocol '%s'",
+                     section);
 }
 
 int setup_firewall_policies(struct filter_policies *out, const struct config *config, struct diag *diag)

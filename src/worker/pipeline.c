@@ -139,6 +139,8 @@ static struct detect_input detect_input_of(const struct pipeline *pipeline, stru
         .filter_only = scope == INSPECT_FIREWALL,
         .is_inline = pipeline->stream_inline,
         .at_end = scope == INSPECT_AT_END,
+        .reaches_filter = policy_reaches_filter,
+        .filter_user = pipeline->policy,
     };
 }
 
@@ -151,6 +153,13 @@ static bool passes_hook(struct pipeline *pipeline, struct packet *pkt, enum filt
         return true;
     in = detect_input_of(pipeline, pkt, INSPECT_FULL);
     return detect_hook(pipeline->detector, pipeline->ruleset, &in, hook);
+}
+
+/* Returns whether a firewall rule of the hook pre_flow, which was evaluated for this packet, has given it no flow. */
+static bool is_untracked(const struct pipeline *pipeline)
+{
+    return pipeline->filters && ruleset_filters(pipeline->ruleset, FILTER_PRE_FLOW) &&
+           detector_filter(pipeline->detector)->untracked;
 }
 
 /* Returns the scope for a packet of a flow for which an earlier decision ends the evaluation of rules: the firewall
@@ -604,7 +613,12 @@ static void inspect_packet(struct pipeline *pipeline, struct packet *pkt)
 
     evict_app_memory(pipeline);
     verify_checksums(pipeline, pkt);
-    scope = passes_hook(pipeline, pkt, FILTER_PRE_FLOW) ? update_flow(pipeline, pkt) : INSPECT_REFUSED;
+    if (!passes_hook(pipeline, pkt, FILTER_PRE_FLOW))
+        scope = INSPECT_REFUSED;
+    else if (is_untracked(pipeline))
+        scope = INSPECT_FULL;
+    else
+        scope = update_flow(pipeline, pkt);
     inspect(pipeline, pkt, scope);
     inspect_closed(pipeline, pkt);
     if (pkt->protocol == IPPROTO_TCP && pkt->tcp.flags & TCP_URG)

@@ -242,6 +242,24 @@ START_TEST(names_have_other_numbers)
 }
 END_TEST
 
+START_TEST(bits_of_transactions_have_other_numbers)
+{
+    rig_setup_applications();
+    rig_open(
+        "alert http1:request_line any any -> any any (http.uri; content:\"/a\"; xbits:set,one,track tx; "
+        "xbits:set,two,track tx; sid:1;)\n"
+        "alert http1:request_line any any -> any any (http.uri; content:\"/b\"; xbits:set,three,track tx; sid:2;)\n");
+    rig_handshake();
+    ck_assert_str_eq(rig_send(RIG_CLIENT, "GET /a HTTP/1.1\r\n\r\nGET /b HTTP/1.1\r\n\r\n"), "1 2");
+    rig_hand_over("alert http1:response_line any any -> any any (xbits:isset,three,track tx; sid:13;)\n"
+                  "alert http1:response_line any any -> any any (xbits:isset,two,track tx; sid:12;)\n"
+                  "alert http1:response_line any any -> any any (xbits:isset,four,track tx; sid:14;)\n");
+    ck_assert_str_eq(rig_send(RIG_SERVER, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), "12");
+    ck_assert_str_eq(rig_send(RIG_SERVER, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), "13");
+    rig_close_applications();
+}
+END_TEST
+
 /* Pending candidates are restored for rules that are unchanged; other rules begin with new data. */
 START_TEST(rules_have_other_places)
 {
@@ -554,6 +572,7 @@ int main(void)
     tcase_add_loop_test(tcase, http_goes_on, 0, sizeof(http_talks) / sizeof(http_talks[0]));
     tcase_add_test(tcase, tls_goes_on);
     tcase_add_test(tcase, names_have_other_numbers);
+    tcase_add_test(tcase, bits_of_transactions_have_other_numbers);
     tcase_add_test(tcase, rules_have_other_places);
     tcase_add_test(tcase, what_finds_no_room_is_left);
     tcase_add_test(tcase, queues_have_another_number);

@@ -111,6 +111,43 @@ START_TEST(transactions_are_not_mixed)
 }
 END_TEST
 
+/* Bits belong to one transaction; those that do not fit are not set. */
+START_TEST(bits_belong_to_a_transaction)
+{
+    rig_open("alert http1:request_line any any -> any any (http.uri; content:\"/a\"; xbits:set,bit,track tx; sid:1;)\n"
+             "alert http1:request_headers any any -> any any (xbits:isset,bit,track tx; sid:2;)\n"
+             "alert http1:response_line any any -> any any (xbits:isset,bit,track tx; sid:3;)\n"
+             "alert http1:response_line any any -> any any (xbits:isset,other,track tx; sid:4;)\n");
+    rig_handshake();
+    ck_assert_str_eq(rig_send(RIG_CLIENT, "GET /b HTTP/1.1\r\n\r\nGET /a HTTP/1.1\r\n\r\n"), "1 2");
+    ck_assert_str_eq(rig_send(RIG_SERVER, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), "");
+    ck_assert_str_eq(rig_send(RIG_SERVER, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), "3");
+}
+END_TEST
+
+START_TEST(a_transaction_has_64_bits)
+{
+    static char rules[20000];
+    size_t length = 0;
+
+    for (unsigned i = 1; i <= 65; i++)
+        length += (size_t)snprintf(rules + length, sizeof(rules) - length,
+                                   "alert http1:request_line any any -> any any (http.uri; content:\"/a\"; noalert; "
+                                   "priority:1; xbits:set,bit%u,track tx; sid:%u;)\n",
+                                   i, i);
+    for (unsigned i = 1; i <= 65; i++)
+        length += (size_t)snprintf(rules + length, sizeof(rules) - length,
+                                   "alert http1:response_line any any -> any any (xbits:isset,bit%u,track tx; "
+                                   "priority:%u; sid:%u;)\n",
+                                   i, i < 64 ? 4 : 1, 100 + i);
+    rig_open(rules);
+    rig_handshake();
+    rig_send(RIG_CLIENT, "GET /a HTTP/1.1\r\n\r\n");
+    ck_assert_int_eq(strncmp(rig_send(RIG_SERVER, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), "164 101 102 ", 12),
+                     0);
+}
+END_TEST
+
 /* The body is not available any more when the response arrives. */
 START_TEST(what_was_found_in_a_body_is_remembered)
 {
@@ -345,6 +382,8 @@ int main(void)
     tcase_add_loop_test(tcase, however_the_bytes_are_cut, 0, (int)(sizeof(both) / sizeof(both[0])));
     tcase_add_test(tcase, the_header_names_the_client_first);
     tcase_add_test(tcase, transactions_are_not_mixed);
+    tcase_add_test(tcase, bits_belong_to_a_transaction);
+    tcase_add_test(tcase, a_transaction_has_64_bits);
     tcase_add_test(tcase, what_was_found_in_a_body_is_remembered);
     tcase_add_test(tcase, the_response_is_dropped);
     tcase_add_test(tcase, a_drop_is_not_lost_to_alerts);

@@ -505,7 +505,7 @@ START_TEST(left_out_rules_keep_their_reason)
         { RULE_FAILURE_UNSUPPORTED, 1, 7, "keyword 'lua' is not supported" },
         { RULE_FAILURE_MISTAKE, 2, 8, "unknown keyword 'nothing_like_it'" },
         { RULE_FAILURE_UNSUPPORTED, 3, 9, "protocol 'quic' is not supported" },
-        { RULE_FAILURE_UNSUPPORTED, 4, 10, "the action 'sdrop' is not supported" },
+        { RULE_FAILURE_UNSUPPORTED, 4, 10, "the action 'activate' is not supported" },
         { RULE_FAILURE_MISTAKE, 5, 11, "the rule has no direction" },
         { RULE_FAILURE_UNSUPPORTED, 6, 12, "protocol 'http' is not supported" },
         { RULE_FAILURE_MISTAKE, 7, 13, "unknown keyword 'nothing_like_it'" },
@@ -515,7 +515,7 @@ START_TEST(left_out_rules_keep_their_reason)
     parse("alert tcp any any -> any any (sid:7; lua:1;)\n"
           "alert tcp any any -> any any (sid:8; nothing_like_it;)\n"
           "alert quic any any -> any any (sid:9;)\n"
-          "sdrop tcp any any -> any any (sid:10;)\n"
+          "activate tcp any any -> any any (sid:10;)\n"
           "alert tcp any any (msg:\"x\"; sid:11;)\n"
           "alert http (sid:12;)\n"
           "alert tcp any any -> any any (lua:1; nothing_like_it; sid:13;)\n"

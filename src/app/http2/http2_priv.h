@@ -30,6 +30,9 @@
 
 #include "tx.h"
 
+/* Sub-states of transactions: streams, and frames that belong to no open stream. */
+enum { HTTP2_SUB_STREAM = 1, HTTP2_SUB_GLOBAL };
+
 enum http2_frame_type {
     HTTP2_DATA,
     HTTP2_HEADERS,

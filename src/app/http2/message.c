@@ -286,6 +286,8 @@ void http2_body_data(struct http2_feed *f, struct http2_tx *tx, const uint8_t *b
     struct message_feed feed;
     struct http_feed *http = init_feed(&feed, f, tx, f->direction);
 
+    if (tx->http.base.progress[f->direction] == HTTP_HEADERS)
+        app_tx_advance(&tx->http.base, f->direction, HTTP_BODY);
     http_body_data(http, &tx->http, bytes, length);
     f->failed |= http->failed;
 }

@@ -119,6 +119,7 @@ void http2_tx_init(struct http2_tx *tx, uint32_t id)
     http_message_init(&tx->http.message[FLOW_TO_CLIENT]);
     tx->http.port = -1;
     tx->stream_id = id;
+    tx->http.base.sub_state = HTTP2_SUB_GLOBAL;
 }
 
 void http2_tx_free(struct app_context *context, struct app_tx *base)
@@ -152,6 +153,7 @@ struct http2_tx *http2_open_stream(struct http2_feed *f, uint32_t id)
     }
     http2_tx_init(tx, id);
     tx->is_stream = true;
+    tx->http.base.sub_state = HTTP2_SUB_STREAM;
     /* Beyond the stream depth the framework has completed a direction, or both: such a stream is not open. */
     if (is_open(tx) && !add_to_table(f, tx))
         f->failed = true;

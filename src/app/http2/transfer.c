@@ -107,6 +107,8 @@ static void restore_side(struct http2_feed *f, struct http2_tx *tx, enum flow_di
     message->body_length = side->body_length;
     if (side->progress == HTTP_COMPLETE)
         http2_end_direction(f, tx, direction, true);
+    else if (side->has_headers)
+        app_tx_advance(&tx->http.base, direction, side->progress);
 }
 
 /* --- Transactions --------------------------------------------------------------------------------- */

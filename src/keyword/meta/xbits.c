@@ -1,17 +1,80 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * xbits:set,NAME,track ip_src|ip_dst|ip_pair[,expire SECONDS]; bits that rules set on an address or on a pair of
- * addresses. Transaction bits (track tx) are not supported.
+ * xbits:set,NAME,track ip_src|ip_dst|ip_pair|tx[,expire SECONDS]; bits that rules set on an address or on a pair of
+ * addresses, or, with track tx, on the transaction in which the rule has matched.
+ *
+ * As in Suricata a bit of a transaction can be set and tested, and only rules with a hook of an application protocol
+ * can test it: the hook determines when.
  */
+#include <errno.h>
+
 #include "host_bit.h"
 #include "option.h"
+#include "state_name.h"
 
 enum { XBITS_SECONDS = 30 };
 
 struct xbits {
     struct host_bit bit;
     bool has_track, has_expire;
+    bool is_tx; /* track tx */
 };
+
+/* --- Bits of transactions ------------------------------------------------------------------------- */
+
+static bool tx_bit_is_set(const struct match_input *in, const void *data)
+{
+    return tx_bits_has(*in->bits, *(const uint32_t *)data);
+}
+
+static void set_tx_bit(const struct match_input *in, const void *data)
+{
+    if (in->transaction)
+        tx_bits_set(in->heap, in->bits, *(const uint32_t *)data);
+}
+
+static int add_tx_bit(struct rule_parser *parser, struct span name, bool acts)
+{
+    uint32_t *number = arena_alloc(rule_parser_arena(parser), sizeof(*number));
+
+    if (!number)
+        return -ENOMEM;
+    int err = state_name_number(parser, RULE_NAME_TX_BIT, name, acts ? RULE_STATE_WRITES : RULE_STATE_READS, number);
+
+    if (err)
+        return err;
+    return acts ? rule_parser_add_action(parser, set_tx_bit, number, false)
+                : rule_parser_add_transaction_condition(parser, number, false);
+}
+
+static int parse_tx_condition(struct rule_parser *parser, struct span name)
+{
+    return add_tx_bit(parser, name, false);
+}
+
+/* xbits:isset,NAME,track tx: a condition on the transaction. */
+static const struct keyword tx_bit = {
+    .name = "xbits",
+    .kind = KEYWORD_TRANSACTION,
+    .flags = KEYWORD_STATE,
+    .parse = parse_tx_condition,
+    .transaction = { .match = tx_bit_is_set, .is_state = true },
+};
+
+static int parse_tx_bit(struct rule_parser *parser, struct span value, struct span name, enum host_bit_command command)
+{
+    if (command == HOST_BIT_SET)
+        return add_tx_bit(parser, name, true);
+    if (command != HOST_BIT_IS_SET)
+        return rule_parser_error(parser, value, "xbits with 'track tx' can only be 'set' or 'isset'");
+    if (rule_parser_rule(parser)->hook.kind != RULE_HOOK_APP)
+        return rule_parser_error(parser, value,
+                                 "'isset' with 'track tx' needs a rule with a hook of an application protocol, such as "
+                                 "'http1:request_line'");
+    return rule_parser_parse_as(parser, &tx_bit, name);
+}
+
+/* --- Options -------------------------------------------------------------------------------------- */
 
 static int set_track(struct rule_parser *parser, struct span value, void *data, int argument)
 {
@@ -28,9 +91,10 @@ static int set_track(struct rule_parser *parser, struct span value, void *data, 
             return 0;
         }
     }
-    if (span_equal(value, "tx"))
-        return rule_parser_unsupported(parser, value, "xbits track tx", "bits of transactions are not supported");
-    return rule_parser_error(parser, value, "'track' must be ip_src, ip_dst or ip_pair, got '" SPAN_FORMAT "'",
+    xbits->is_tx = span_equal(value, "tx");
+    if (xbits->is_tx)
+        return 0;
+    return rule_parser_error(parser, value, "'track' must be ip_src, ip_dst, ip_pair or tx, got '" SPAN_FORMAT "'",
                              SPAN_ARGS(value));
 }
 
@@ -65,17 +129,25 @@ static int xbits_parse(struct rule_parser *parser, struct span value)
     span_next(&rest, ',', &name);
     err = option_list(parser, rest, options, sizeof(options) / sizeof(options[0]), &xbits);
     if (!err && !xbits.has_track)
-        err = rule_parser_error(parser, value, "'xbits' needs 'track ip_src', 'track ip_dst' or 'track ip_pair'");
-    return err ? err : host_bit_add(parser, name, &xbits.bit);
+        err = rule_parser_error(parser, value,
+                                "'xbits' needs 'track ip_src', 'track ip_dst', 'track ip_pair' or 'track tx'");
+    if (!err && xbits.is_tx && xbits.has_expire)
+        rule_parser_warning(parser, value, "'expire' has no effect: a bit of a transaction ends with the transaction");
+    if (err)
+        return err;
+    return xbits.is_tx ? parse_tx_bit(parser, value, name, xbits.bit.command) : host_bit_add(parser, name, &xbits.bit);
 }
 
 const struct keyword keyword_xbits = {
     .name = "xbits",
-    .value = "set|unset|toggle|isset|isnotset,NAME,track ip_src|ip_dst|ip_pair[,expire SECONDS]; or noalert",
-    .help = "test or change named bits of an address or of a pair of addresses",
+    .value = "set|unset|toggle|isset|isnotset,NAME,track ip_src|ip_dst|ip_pair[,expire SECONDS]; "
+             "set|isset,NAME,track tx; or noalert",
+    .help = "test or change named bits of an address, of a pair of addresses or of a transaction",
     .manual = "isset and isnotset are conditions; set, unset and toggle run after the rule has matched. A "
               "bit expires after `expire` seconds (default 30). A pair is the same in both directions. "
-              "track tx is not supported.",
+              "With track tx, set sets the bit on the transaction in which the rule has matched, for as long as the "
+              "transaction exists; isset needs a rule with a hook of an application protocol. A transaction has at "
+              "most 64 bits.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE | KEYWORD_IP_ONLY,
     .parse = xbits_parse,

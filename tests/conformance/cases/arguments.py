@@ -289,7 +289,26 @@ protocols = [
     (1, spoken(7000, 'failed')), (0, spoken(7000, 'http')), (1, spoken(80, 'http,final')),
     (2, spoken(8080, 'http,original')),  # evaluated at the end of each detection: of HTTP, and of TLS
     (0, spoken(8080, 'tls,original')), (1, spoken(8080, 'tls,final')),
-    (0, spoken(80, 'tls,either')),
+    (0, spoken(80, 'tls,either')), (1, spoken(80, 'tls|http')), (0, spoken(80, 'tls|dns')), (1, spoken(80, '!tls|dns')),
+    (0, spoken(80, '!tls|http')), (1, spoken(80, 'http1,exact')), (0, spoken(80, 'http2,exact')),
+    (1, spoken(80, 'http1|tls,either,exact')), (1, spoken(7000, 'tls|failed,final')),
+]
+
+# --- app-layer-state: a state as hook, and before and after a state; the request has its head in two segments
+
+state_packets = tcp(80, client(b'POST /first HTTP/1.1\r\nHost: a'), client(b'.example\r\nContent-Length: 4\r\n\r\nbo'),
+                    client(b'dy'), response(b'ok'))
+
+
+def state(form, options=''):
+    return f'alert http1 any any -> any any (app-layer-state:{form}; {options})'
+
+
+states = [
+    (1, state('request_line', 'http.uri; content:"/first";')),
+    (1, state('<request_headers')), (0, state('<request_line')),
+    (1, state('>request_headers')), (1, state('>request_line', 'http.method; content:"POST";')),
+    (1, state('>response_headers')), (0, state('>request_headers', 'http.method; content:"GET";')),
 ]
 
 cases = {
@@ -312,6 +331,7 @@ cases = {
     'vlan': Case(tag_packets, tags, ethernet=True),
     'transactions': (transaction_packets, transactions),
     'protocols': (protocol_packets, protocols),
+    'states': (state_packets, states),
     'base64': (base64_packets, decoded),
     'base64_modes': (mode_packets, modes),
 }

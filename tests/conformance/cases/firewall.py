@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Firewall rules: hooks and scopes, default policies, and other rules beside them."""
-from build import (ACK, Case, client, client_hello, dns_answer, dns_query, PSH, request, response, server, server_hello,
-                   tcp, tcp_packet, udp)
+from build import (ACK, Case, client, client_hello, dns_answer, dns_query, http2_frame, http2_headers, HTTP2_MAGIC, PSH,
+                   request, response, server, server_hello, tcp, tcp_packet, udp)
 
 OPTIONS = ['--ips', '--set', 'firewall.enabled=yes', '--set', 'firewall.rule-files={folder}/firewall.rules']
 
@@ -64,7 +64,7 @@ accept:flow tls:<client_hello_done any any -> any any (tls.sni; content:"good.ex
 '''
 tls_events = [
     '1 event_type=flow src_port=40000 flow.action=accept', '1 event_type=flow src_port=40001 flow.action=drop',
-    '1 event_type=flow src_port=40002 flow.action=pass',
+    '1 event_type=flow src_port=40002 flow.action=accept',
     '1 event_type=alert src_port=40002 alert.engine=fw firewall.hook=tls:client_hello_done',
     '1 event_type=drop src_port=40001 firewall.hook=tls:client_hello_done',
     '1 event_type=drop firewall.hook=',
@@ -127,7 +127,72 @@ policy_events = [
     '1 event_type=stats stats.firewall.drop_reason.pre_flow_hook=3 stats.firewall.drop_reason.pre_stream_hook=1',
 ]
 
+# --- Bits of transactions: a message is delivered only if its sender was accepted; config: packets without a flow
+
+BITS = '''config:packet tcp:pre_flow any any <> any 81 (config:tracking disable, type flow, scope packet; sid:100;)
+accept:hook tcp:all any any <> any any (sid:101;)
+accept:hook http1:request_started any any -> any any (sid:102;)
+accept:hook http1:request_line any any -> any any (http.uri; content:"/a"; xbits:set,known,track tx; sid:103;)
+accept:hook http1:request_line any any -> any any (sid:104;)
+accept:tx http1:request_headers any any -> any any (xbits:isset,known,track tx; sid:105;)
+'''
+bit_packets = [*tcp(80, request('GET /a HTTP/1.1'), response(b'one')),
+               *tcp(80, request('GET /b HTTP/1.1'), response(b'two'), client_port=40001),
+               *tcp(81, request('GET /b HTTP/1.1'), response(b'three'), client_port=40002)]
+bit_rules = [
+    (1, 'alert http any any -> any any (http.uri; content:"/a";)'),
+    (0, 'alert http any any -> any any (http.uri; content:"/b";)'),
+]
+bit_events = [
+    '1 event_type=drop firewall.hook=http:request_headers src_port=40001', '0 event_type=drop dest_port=81',
+    '0 event_type=drop src_port=40000', '0 event_type=flow dest_port=81', '1 event_type=http http.url=/a',
+]
+
+# --- detection_filter: the rule drops from its fourth match on
+
+FLOOD = '''drop:packet udp:all any any -> any 9 (detection_filter:track by_src, count 3, seconds 60; alert; sid:101;)
+accept:packet udp:all any any -> any 9 (sid:102;)
+'''
+flood_packets = udp(9, *[client(b'again')] * 5)
+flood_rules = [(3, 'alert udp any any -> any 9 (content:"again";)'), (0, 'alert udp any any -> any 9 (content:"never";)')]
+flood_events = ['2 event_type=alert alert.signature_id=101 alert.action=blocked', '2 event_type=drop',
+                '1 event_type=stats stats.firewall.accepted=3 stats.firewall.blocked=2']
+
+# --- HTTP/2: hooks of streams and of frames of the connection
+
+STREAMS = '''accept:hook tcp:all any any <> any 8080 (sid:101;)
+accept:tx,alert http2:global:<request_complete any any -> any any (sid:102;)
+accept:tx http2:global:response_started any any -> any any (sid:103;)
+accept:hook http2:stream:request_started any any -> any any (sid:104;)
+accept:hook,alert http2:stream:request_headers any any -> any any (http.uri; content:"/a"; sid:105;)
+accept:hook http2:stream:request_data any any -> any any (sid:106;)
+accept:hook http2:stream:request_closed any any -> any any (sid:107;)
+accept:hook http2:request_complete any any -> any any (sid:108;)
+'''
+SETTINGS = http2_frame(4)
+stream_packets = [*tcp(8080, client(HTTP2_MAGIC + SETTINGS), server(SETTINGS),
+                       client(http2_headers(1, ':method: GET', ':path: /a')),
+                       client(http2_headers(3, ':method: GET', ':path: /b')))]
+stream_rules = [
+    (1, 'alert http2:stream:request_headers any any -> any any (http.uri; content:"/a";)'),
+    (0, 'alert http2:global:request_started any any -> any any (http.uri; content:"/a";)'),
+    (0, 'alert http2 any any -> any any (http.uri; content:"/b";)'),
+]
+stream_events = [
+    '1 event_type=alert alert.signature_id=102 sub_state=global', '1 event_type=alert alert.signature_id=105 sub_state=stream',
+    '1 event_type=drop firewall.hook=http2:stream:request_headers firewall.policy=drop:flow',
+]
+
 cases = {
+    'bits': firewall(bit_packets, bit_rules, BITS, bit_events),
+    'flood': firewall(flood_packets, flood_rules, FLOOD, flood_events),
+    'streams': firewall(stream_packets, stream_rules, STREAMS, stream_events),
+    'stream_policies': firewall(stream_packets, [(0, stream_rules[0][1]), (1, 'alert tcp any any -> any any (flags:S;)')],
+                                'accept:hook tcp:all any any <> any 8080 (sid:101;)\n',
+                                ['1 event_type=drop firewall.hook=http2:stream:request_data firewall.policy=drop:flow'],
+                                app__http2__global__default_policy='accept:tx',
+                                app__http2__stream__default_policy='accept:hook',
+                                app__http2__stream__request_data='drop:flow'),
     'web': firewall(web_packets, web_rules, WEB, web_events),
     'tls': firewall(tls_packets, tls_rules, TLS, tls_events),
     'dns': firewall(dns_packets, dns_rules, DNS, dns_events),

@@ -123,6 +123,34 @@ flow_bits = [
     (0, datagram('content:"third"; flowbits:isset,even;')),
 ]
 
+# --- Bits of a transaction, tested in later states of the same transaction
+
+tx_bit_packets = tcp(80, request('GET /mark HTTP/1.1'), response(b'one'), request('GET /other HTTP/1.1'), response(b'two'))
+tx_bits = [
+    (1, 'alert http1:request_line any any -> any any (http.uri; content:"/mark"; xbits:set,marked,track tx;)'),
+    (1, 'alert http1:request_headers any any -> any any (xbits:isset,marked,track tx;)'),
+    (1, 'alert http1:response_line any any -> any any (http.stat_code; content:"200"; xbits:isset,marked,track tx;)'),
+    (0, 'alert http1:request_headers any any -> any any (http.uri; content:"/other"; xbits:isset,marked,track tx;)'),
+    (0, 'alert http1:response_line any any -> any any (xbits:isset,unmarked,track tx;)'),
+]
+
+# --- Config rules: no event of one transaction; actions of Snort
+
+config_packets = tcp(80, request('GET /quiet HTTP/1.1'), response(b'one'), request('GET /loud HTTP/1.1'), response(b'two')) + \
+    udp(4000, client(b'silent drop'), client(b'record this'), client_port=40001)
+QUIET = 'content:"/quiet"; config:logging disable, type tx, scope tx;'
+config = [
+    (1, f'alert http any any -> any any (http.uri; {QUIET})'),
+    (0, f'config http any any -> any any (http.uri; {QUIET})'),
+    (0, 'alert http any any -> any any (http.uri; content:"/none"; config:logging disable, type tx, scope tx;)'),
+    (0, 'sdrop udp any any -> any any (content:"silent drop";)'),
+    (1, 'log udp any any -> any any (content:"record this";)'),
+]
+config_events = [
+    '0 event_type=http http.url=/quiet', '1 event_type=http http.url=/loud',
+    '1 event_type=drop drop.reason=rules dest_port=4000',
+]
+
 # --- Countries of addresses
 
 country_packets = [udp_packet(b'abroad', (40000, 4000)),
@@ -314,6 +342,8 @@ cases = {
     'texts': (text_packets, texts),
     'host_bits': (bit_packets, host_bits),
     'flow_bits': (flow_bit_packets, flow_bits),
+    'tx_bits': (tx_bit_packets, tx_bits),
+    'config': Case(config_packets, config, options=['--ips'], events=config_events),
     'countries': Case(country_packets, countries, country_files, ['--set', 'geoip-database={folder}/countries.mmdb']),
     'reputations': Case(reputation_packets, reputations, reputation_files,
                         ['--set', 'reputation.categories={folder}/categories.txt',
