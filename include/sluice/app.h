@@ -777,8 +777,12 @@ struct app_frame {
     struct app_frame_match matches[APP_FRAME_MATCHES];
     bool logged; /* set by the pipeline: the event of the frame has been written */
 };
-/* Describes a frame. `edge`: offset before which the bytes of the stream have arrived. */
-void app_frame_describe(const struct app_frame *frame, uint64_t edge, struct frame_facts *out);
+/* Describes a frame of the packet's direction. `edge`: offset before which the bytes of the stream are inspected. */
+void app_frame_describe(const struct app_frame *frame, const struct packet *pkt, uint64_t edge,
+                        struct frame_facts *out);
+/* Copies the first bytes of a frame of the packet's flow to `out`, with a note in place of each gap, as in Suricata.
+ * Returns their number, at most `size`. */
+uint32_t app_frame_copy(const struct frame_facts *frame, const struct packet *pkt, uint8_t *out, uint32_t size);
 /* Gets the frames of a direction that are not inspected completely, as announced by a parser instance of the flow;
  * `reading` as for app_get_open_transactions(). The list is valid until the flow is fed again. */
 bool app_get_frames(const struct flow *flow, unsigned reading, enum flow_direction direction, struct app_frame **list,

@@ -79,13 +79,17 @@ struct filter_decision {
     struct filter_alert alerts[FILTER_MAX_ALERTS];
 };
 
+enum { FRAME_PAYLOAD_MAX = 4095 }; /* bytes of a frame in its object, as in Suricata */
+
 /* A frame in which a rule matched, or whose event is written. */
 struct frame_facts {
     const char *type; /* "pdu" */
     uint64_t id, offset, length;
     uint64_t tx_number; /* valid if has_tx: number of the transaction in the flow, as in EVE */
     bool has_tx;
-    bool is_complete; /* all bytes of the frame have arrived */
+    bool is_complete;       /* the bytes that arrived reach to its end; there may be gaps */
+    const uint8_t *payload; /* its first bytes, with a note in place of each gap; NULL: they were not copied */
+    uint32_t payload_length;
 };
 
 /* A rule that matched; filled in by detect. */

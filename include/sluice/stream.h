@@ -191,6 +191,9 @@ void stream_count_evictions(const struct stream *stream, uint64_t *sessions, uin
 /* Returns the offset in the direction's stream of the next byte that will be yielded for protocol parsers; 0 without a
  * session. */
 uint64_t stream_parsed_offset(const struct flow *flow, enum flow_direction direction);
+/* Returns the offset behind the last byte of the direction's stream that has arrived, acknowledged or not, and whether
+ * or not there are gaps before it; 0 without a session. */
+uint64_t stream_seen_offset(const struct flow *flow, enum flow_direction direction);
 /* Exchanges client and server of a session whose beginning was not seen; the caller calls flow_swap(), too. Returns
  * false, without a change, when there is no session or its beginning was seen. Invalidates chunks. */
 bool stream_swap_sides(struct flow *flow);

@@ -12,10 +12,12 @@
  * comparison. The pipeline removes frames from the list when all of their bytes have been inspected.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "app_priv.h"
 #include "sluice/keyword.h"
+#include "sluice/stream.h"
 
 enum { FRAMES_FIRST = 8 /* initial size of a list */ };
 
@@ -195,8 +197,10 @@ void app_free_frames(struct app *app, struct app_flow *af)
         heap_release(app->heap, af->frames[direction]);
 }
 
-void app_frame_describe(const struct app_frame *frame, uint64_t edge, struct frame_facts *out)
+void app_frame_describe(const struct app_frame *frame, const struct packet *pkt, uint64_t edge, struct frame_facts *out)
 {
+    enum flow_direction direction = pkt->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
+    uint64_t seen = pkt->protocol == IPPROTO_TCP ? stream_seen_offset(pkt->flow, direction) : edge;
     uint64_t arrived = edge > frame->offset ? edge - frame->offset : 0;
     bool has_end = frame->length != APP_FRAME_UNKNOWN;
 
@@ -207,8 +211,45 @@ void app_frame_describe(const struct app_frame *frame, uint64_t edge, struct fra
         .length = has_end ? frame->length : arrived,
         .tx_number = frame->tx_number,
         .has_tx = frame->has_tx,
-        .is_complete = has_end && frame->length <= arrived,
+        .is_complete = has_end && frame->offset <= seen && frame->length <= seen - frame->offset,
     };
+}
+
+uint32_t app_frame_copy(const struct frame_facts *frame, const struct packet *pkt, uint8_t *out, uint32_t size)
+{
+    enum flow_direction direction = pkt->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
+    uint64_t at = frame->offset, end = frame->offset + frame->length;
+    uint32_t length = 0;
+
+    if (pkt->protocol != IPPROTO_TCP) {
+        uint64_t left = frame->offset < pkt->payload_length ? pkt->payload_length - frame->offset : 0;
+
+        left = frame->length < left ? frame->length : left;
+        length = left < size ? (uint32_t)left : size;
+        if (length > 0)
+            memcpy(out, pkt->payload + frame->offset, length);
+        return length;
+    }
+    while (at < end && length < size) {
+        uint64_t next = at, first = at;
+        char note[48] = "";
+        uint32_t noted = 0;
+        size_t copied = stream_copy_run(pkt->flow, direction, &first, end, out + length, 1);
+        uint64_t missing = (copied > 0 ? first : end) - at;
+
+        if (copied == 0 && !frame->is_complete)
+            break;
+        if (missing > 0)
+            noted = (uint32_t)snprintf(note, sizeof(note), "[%llu bytes missing]", (unsigned long long)missing);
+        noted = noted < size - length ? noted : size - length;
+        memcpy(out + length, note, noted);
+        length += noted;
+        next = at + missing;
+        copied = stream_copy_run(pkt->flow, direction, &next, end, out + length, size - length);
+        length += (uint32_t)copied;
+        at = next + copied;
+    }
+    return length;
 }
 
 /* --- The keyword ---------------------------------------------------------------------------------- */

@@ -29,7 +29,8 @@ int detector_new(struct detector **out, const struct detector_options *options)
     detector->pcre = pcre_scratch_new(&limits);
     detector->transforms = transform_scratch_new();
     detector->frame_bytes = malloc(FRAME_PIECE_MAX);
-    if (!detector->pcre || !detector->transforms || !detector->frame_bytes ||
+    detector->frame_payloads = malloc(FRAME_PAYLOADS);
+    if (!detector->pcre || !detector->transforms || !detector->frame_bytes || !detector->frame_payloads ||
         budget_new(&detector->budget, &options->budget) ||
         pool_new(&detector->pending, sizeof(struct flow_detection), options->flow_memcap) ||
         pool_new(&detector->transactions, sizeof(struct app_detection), options->transaction_memcap)) {
@@ -52,6 +53,7 @@ void detector_free(struct detector *detector)
     transform_scratch_free(detector->transforms);
     budget_free(detector->budget);
     free(detector->frame_bytes);
+    free(detector->frame_payloads);
     candidates_free(&detector->candidates);
     free(detector->hits);
     free(detector->hit_signatures);
@@ -300,7 +302,7 @@ static void begin(struct detector *detector, const struct ruleset *ruleset, cons
     if (!begun) {
         detector->hit_count = 0;
         detector->limited_count = 0;
-        detector->frame_count = 0;
+        detector->frame_count = detector->frame_payloads_length = 0;
         detector->texts.count = 0;
         detector->filter.verdict = FILTER_NONE;
     }

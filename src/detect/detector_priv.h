@@ -84,8 +84,8 @@ enum { PAYLOAD_SEEN = 64, LIMITED_MAX = 16 };
 
 /* FRAME_WINDOW: bytes before the new ones of a frame that are inspected again, as in Suricata. FRAME_PIECE_MAX: maximum
  * number of bytes of a frame that are inspected at once. FRAME_HITS: frames of a packet for which hits have
- * struct frame_facts. */
-enum { FRAME_WINDOW = 2500, FRAME_PIECE_MAX = 64 << 10, FRAME_HITS = 256 };
+ * struct frame_facts. FRAME_PAYLOADS: bytes of all payloads of these. */
+enum { FRAME_WINDOW = 2500, FRAME_PIECE_MAX = 64 << 10, FRAME_HITS = 256, FRAME_PAYLOADS = 64 << 10 };
 
 struct detector {
     struct evaluation evaluation; /* of the current packet; valid from detect_packet() to detect_finish() */
@@ -118,11 +118,13 @@ struct detector {
     const uint8_t *payload;                             /* payload of the current packet */
     uint32_t payload_length;
     struct detect_counters counters;
-    struct budget *budget;                 /* NULL: rules are not timed */
-    struct merged_scan merged;             /* result for the current chunk */
-    struct filter_decision filter;         /* decision of the firewall rules about the current packet */
-    const struct packet *begun;            /* packet for which detect_hook() was called; NULL: none */
-    uint8_t *frame_bytes;                  /* FRAME_PIECE_MAX bytes: the part of a frame that is inspected */
+    struct budget *budget;         /* NULL: rules are not timed */
+    struct merged_scan merged;     /* result for the current chunk */
+    struct filter_decision filter; /* decision of the firewall rules about the current packet */
+    const struct packet *begun;    /* packet for which detect_hook() was called; NULL: none */
+    uint8_t *frame_bytes;          /* FRAME_PIECE_MAX bytes: the part of a frame that is inspected */
+    uint8_t *frame_payloads;       /* FRAME_PAYLOADS bytes: payloads of the entries of `frames` */
+    uint32_t frame_payloads_length;
     uint32_t frame_count;                  /* number of entries of `frames` in use */
     struct frame_facts frames[FRAME_HITS]; /* frames of the current packet in which rules matched */
 };

@@ -410,11 +410,19 @@ void evaluate_frame_hit(struct evaluation *ev, uint32_t index, const struct app_
 
     while (tx && tx->id != frame->tx_id)
         tx = tx->next;
-    app_frame_describe(frame, edge, &facts);
+    app_frame_describe(frame, ev->input->packet, edge, &facts);
     while (at < detector->frame_count && !same_frame(&detector->frames[at], &facts))
         at++;
-    if (at == detector->frame_count && at < FRAME_HITS)
+    if (at == detector->frame_count && at < FRAME_HITS) {
+        uint32_t room = FRAME_PAYLOADS - detector->frame_payloads_length;
+        uint8_t *payload = detector->frame_payloads + detector->frame_payloads_length;
+
+        facts.payload = payload;
+        facts.payload_length =
+            app_frame_copy(&facts, ev->input->packet, payload, room < FRAME_PAYLOAD_MAX ? room : FRAME_PAYLOAD_MAX);
+        detector->frame_payloads_length += facts.payload_length;
         detector->frames[detector->frame_count++] = facts;
+    }
     if (!add_hit(ev, index, tx, at < FRAME_HITS ? &detector->frames[at] : NULL))
         return;
     ev->match.transaction = tx;

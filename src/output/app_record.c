@@ -4,7 +4,6 @@
  * (sluice/fields.h), and the output thread formats them as JSON.
  */
 #include <netinet/in.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "client.h"
@@ -63,47 +62,10 @@ static void describe_alert(struct record_scratch *scratch, const struct app *app
 
 /* --- Frames --------------------------------------------------------------------------------------- */
 
-enum { FRAME_PAYLOAD_MAX = 4095 /* bytes of a frame in its object, as in Suricata */ };
-
-/* Copies the bytes of a frame from a stream, with a note in place of each gap, as in Suricata. Returns the length of
- * the result. */
-static uint32_t copy_frame(const struct packet *pkt, const struct frame_facts *frame, enum flow_direction direction,
-                           uint8_t out[FRAME_PAYLOAD_MAX])
-{
-    uint64_t at = frame->offset, end = frame->offset + frame->length;
-    uint32_t length = 0;
-
-    while (at < end && length < FRAME_PAYLOAD_MAX) {
-        uint8_t bytes[FRAME_PAYLOAD_MAX];
-        uint64_t next = at;
-        size_t copied = stream_copy_run(pkt->flow, direction, &next, end, bytes, FRAME_PAYLOAD_MAX - length);
-        uint64_t missing = (copied > 0 ? next : end) - at;
-
-        if (copied == 0 && !frame->is_complete)
-            break;
-        if (missing > 0) {
-            char note[48];
-            uint32_t noted =
-                (uint32_t)snprintf(note, sizeof(note), "[%llu bytes missing]", (unsigned long long)missing);
-
-            noted = noted < FRAME_PAYLOAD_MAX - length ? noted : FRAME_PAYLOAD_MAX - length;
-            memcpy(out + length, note, noted);
-            length += noted;
-        }
-        if (copied > FRAME_PAYLOAD_MAX - length)
-            copied = FRAME_PAYLOAD_MAX - length;
-        memcpy(out + length, bytes, copied);
-        length += (uint32_t)copied;
-        at += missing + copied;
-    }
-    return length;
-}
-
 static void describe_frame(struct fields *fields, const struct packet *pkt, const struct frame_facts *frame)
 {
     bool to_client = pkt->flags & PACKET_TO_CLIENT, in_stream = pkt->protocol == IPPROTO_TCP;
-    uint8_t bytes[FRAME_PAYLOAD_MAX];
-    uint32_t length = 0;
+    uint8_t text[FRAME_PAYLOAD_MAX];
 
     fields_object_open(fields, "frame");
     fields_string(fields, "type", frame->type);
@@ -113,22 +75,14 @@ static void describe_frame(struct fields *fields, const struct packet *pkt, cons
         fields_uint(fields, "stream_offset", frame->offset);
     fields_uint(fields, "length", frame->length);
     fields_bool(fields, "complete", frame->is_complete);
-    if (in_stream) {
-        length = copy_frame(pkt, frame, to_client ? FLOW_TO_CLIENT : FLOW_TO_SERVER, bytes);
-    } else if (pkt->payload && frame->offset < pkt->payload_length) {
-        uint64_t left = pkt->payload_length - frame->offset, wanted = frame->length < left ? frame->length : left;
+    if (frame->payload_length > 0) {
+        fields_base64(fields, "payload", frame->payload, frame->payload_length);
+        for (uint32_t i = 0; i < frame->payload_length; i++) {
+            uint8_t byte = frame->payload[i];
 
-        length = wanted < FRAME_PAYLOAD_MAX ? (uint32_t)wanted : FRAME_PAYLOAD_MAX;
-        memcpy(bytes, pkt->payload + frame->offset, length);
-    }
-    if (length > 0) {
-        fields_base64(fields, "payload", bytes, length);
-        for (uint32_t i = 0; i < length; i++) {
-            bool printable = (bytes[i] >= 0x20 && bytes[i] < 0x7f) || bytes[i] == '\n' || bytes[i] == '\r';
-
-            bytes[i] = printable ? bytes[i] : '.';
+            text[i] = (byte >= 0x20 && byte < 0x7f) || byte == '\n' || byte == '\r' ? byte : '.';
         }
-        fields_bytes(fields, "payload_printable", bytes, length);
+        fields_bytes(fields, "payload_printable", text, frame->payload_length);
     }
     if (frame->has_tx)
         fields_uint(fields, "tx_id", frame->tx_number);

@@ -123,6 +123,11 @@ uint64_t stream_parsed_offset(const struct flow *flow, enum flow_direction direc
     return assembly->parsed > assembly->inspected ? assembly->parsed : assembly->inspected;
 }
 
+uint64_t stream_seen_offset(const struct flow *flow, enum flow_direction direction)
+{
+    return flow->tcp ? (uint64_t)flow->tcp->peer[direction].edge : 0;
+}
+
 bool stream_swap_sides(struct flow *flow)
 {
     struct tcp_session *session = flow->tcp;

@@ -41,12 +41,15 @@ static void log_list(struct pipeline *pipeline, const struct packet *pkt, struct
 {
     for (uint32_t i = 0; i < count; i++) {
         uint64_t arrived = edge > list[i].offset ? edge - list[i].offset : 0;
+        uint8_t payload[FRAME_PAYLOAD_MAX];
         struct frame_facts facts;
 
         if (list[i].logged ||
             (!ends && list[i].length != APP_FRAME_UNKNOWN && arrived < list[i].length && arrived < FRAME_LOGGED))
             continue;
-        app_frame_describe(&list[i], edge, &facts);
+        app_frame_describe(&list[i], pkt, edge, &facts);
+        facts.payload = payload;
+        facts.payload_length = app_frame_copy(&facts, pkt, payload, sizeof(payload));
         output_frame(pipeline->output, pkt, &facts, pipeline->ruleset ? ruleset_generation(pipeline->ruleset) : 0);
         list[i].logged = true;
     }

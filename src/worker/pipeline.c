@@ -458,6 +458,8 @@ static size_t parse_and_detect(struct app_feed *feed, enum inspection_scope scop
     /* The first chunk is inspected together with the packet, because it is often the packet's payload. */
     has_chunk = next_chunk(feed, at_end, &chunk);
     detect_packet(pipeline->detector, pipeline->ruleset, &in, has_chunk ? &chunk : NULL);
+    if (pipeline->has_frames) /* before the next chunk, which may free bytes of frames */
+        frames_tidy(pipeline, pkt, false);
     while (has_chunk) {
         for (unsigned i = 1; chunk.has_readings &&
                              stream_next_reading(pipeline->stream, pkt->flow, direction_of(pkt), &chunk, i, &reading);
@@ -466,7 +468,11 @@ static size_t parse_and_detect(struct app_feed *feed, enum inspection_scope scop
         has_chunk = next_chunk(feed, at_end, &chunk);
         if (has_chunk)
             detect_chunk(pipeline->detector, &chunk);
+        if (has_chunk && pipeline->has_frames)
+            frames_tidy(pipeline, pkt, false);
     }
+    if (at_end && pipeline->has_frames)
+        frames_tidy(pipeline, pkt, true);
     count = detect_finish(pipeline->detector, hits);
     limited_count = detector_limited_rules(pipeline->detector, &limited);
     if (limited_count > 0)
@@ -488,13 +494,13 @@ static void inspect(struct pipeline *pipeline, struct packet *pkt, enum inspecti
         parse_for_log(&feed);
         if (pkt->flow)
             app_skip_inspection(pkt->flow);
+        if (pipeline->has_frames)
+            frames_tidy(pipeline, pkt, false);
     } else if (scope == INSPECT_REFUSED) {
         count = detect_finish(pipeline->detector, &hits);
     } else {
         count = parse_and_detect(&feed, scope, &hits);
     }
-    if (pipeline->has_frames)
-        frames_tidy(pipeline, pkt, scope == INSPECT_AT_END);
     if (pkt->flags & PACKET_PSEUDO && count == 0)
         return;
     policy_apply(pipeline->policy, ruleset_rules(ruleset), pkt, hits, count,

@@ -150,7 +150,9 @@ static void handle_application_data(const struct tls_parser *parser)
     if ((flags & TLS_EARLY_DATA) && !(flags & TLS_SAW_SERVER_HELLO)) /* 0-RTT data: the handshake continues */
         return;
     tls_handshake_done(parser);
-    if (encryption_handling(parser) != TLS_ENCRYPTED_FULL)
+    /* As in Suricata, frames of encrypted records are inspected unless the flow is to be bypassed. */
+    if (encryption_handling(parser) == TLS_ENCRYPTED_BYPASS ||
+        (encryption_handling(parser) != TLS_ENCRYPTED_FULL && !app_wants_frames(parser->context)))
         stop_parsing(parser);
 }
 
