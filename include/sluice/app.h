@@ -43,6 +43,7 @@ struct app;
 struct app_context; /* argument of all parser functions: the worker and the flow; valid during the call */
 struct app_flow;    /* application state of a flow: flow->app */
 struct transfer;
+struct script_library;
 
 /* Bit sets of directions: 1 << FLOW_TO_SERVER, 1 << FLOW_TO_CLIENT. */
 enum { APP_TO_SERVER = 1 << FLOW_TO_SERVER, APP_TO_CLIENT = 1 << FLOW_TO_CLIENT, APP_BOTH = 3 };
@@ -272,6 +273,15 @@ struct app_chain {
     struct span subject, issuer, fingerprint; /* of the first valid certificate; length 0: none is valid */
 };
 
+/* A value for scripts: text, or a number. */
+enum { APP_SCRIPT_TEXT = 64 };
+struct app_script_value {
+    bool is_number;
+    int64_t number;
+    struct app_bytes bytes;     /* the text, which may be in `text` */
+    char text[APP_SCRIPT_TEXT]; /* memory for a text that the protocol has to format */
+};
+
 struct app_proto {
     const char *name;                  /* app_proto in EVE and protocol name in rules, e.g. "tls" */
     const char *const *words;          /* aliases in rules, NULL-terminated, e.g. { "ssl", NULL }; NULL for none */
@@ -387,6 +397,11 @@ struct app_proto {
     int (*configure)(const struct config *config, void *settings);
     void (*unconfigure)(void *settings); /* optional: frees what configure allocated */
 
+    /* Optional: a value of the transaction, by its name, for scripts (src/app/script_transaction.c), if no buffer has
+     * it. `index` is the number of the value if there are several, otherwise 0. Returns false if there is none. */
+    bool (*script_value)(const struct app_tx *tx, const char *name, enum flow_direction direction, unsigned index,
+                         struct app_script_value *out);
+
     /* Optional: frees bodies of the transaction that are not in its files and that rules have inspected. */
     void (*shed)(struct app_context *context, struct app_tx *tx);
 };
@@ -410,7 +425,8 @@ unsigned app_hook_count(const struct app_proto *proto, enum flow_direction direc
 struct app_hook app_get_hook(const struct app_proto *proto, enum flow_direction direction, unsigned index);
 /* Returns the name of the transaction's sub-state; NULL: it has none. */
 const char *app_tx_sub_state_name(const struct app_tx *tx);
-extern const struct rule_hook_names app_hook_names; /* for the parser of rules */
+extern const struct rule_hook_names app_hook_names;        /* for the parser of rules */
+extern const struct script_library app_script_libraries[]; /* libraries of scripts: packets, flows, transactions */
 
 /* --- Functions for parsers ------------------------------------------------------------------------ */
 

@@ -117,6 +117,10 @@ struct engine_inputs {
 int engine_run(const struct run_options *options, const struct engine_inputs *inheritance,
                char error[ENGINE_ERROR_SIZE]);
 
+/* Logs the errors and messages that the scripts of a worker's rules have reported since the last call. */
+struct worker;
+void script_log_worker(struct worker *worker);
+
 const char *engine_failure_name(enum engine_failure failure);    /* "crash" */
 const char *engine_failure_setting(enum engine_failure failure); /* "engine.crash-policy" */
 /* Whether the failure policy lets traffic pass without inspection. `bypass`: nft.bypass. */

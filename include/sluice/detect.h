@@ -221,8 +221,14 @@ struct detect_counters {
     uint32_t limited_gid, limited_sid; /* the last rule that reached a limit */
     uint64_t over_budget;              /* evaluations that exceeded the rule budget */
     uint64_t suspended;                /* number of suspensions */
+    struct script_counts scripts;
 };
 const struct detect_counters *detector_counters(const struct detector *detector);
+/* Returns the name of a counter in statistics, and sets *value; NULL: there is no counter of this index. */
+const char *detect_counter_get(const struct detect_counters *counters, size_t index, uint64_t *value);
+/* Reads the next error or message of a script that was not read yet; false: there is none. Called by one thread other
+ * than the worker. */
+bool detector_next_script_report(struct detector *detector, struct script_report *out);
 
 /* Evaluation cost of a rule; written by the worker, readable by any thread. Indexed by rule number; rules with numbers
  * from BUDGET_MAX_RULES on are not timed. */

@@ -37,6 +37,9 @@ struct host_table;
 struct reputation;
 struct rule_parser;
 struct rule_captures;
+struct script;
+struct script_load;
+struct script_states;
 
 enum keyword_kind {
     KEYWORD_META,        /* describes the rule: msg, sid, threshold */
@@ -80,6 +83,10 @@ enum keyword_flag {
     /* KEYWORD_TRANSACTION: the condition may become true as long as the direction is not complete, so it is evaluated
      * again whenever the transaction has changed. */
     KEYWORD_GROWS = 1 << 13,
+
+    /* KEYWORD_TRANSACTION: the condition belongs to no protocol. It is evaluated when the transaction reaches the hook
+     * of the rule. */
+    KEYWORD_AT_HOOK = 1 << 14,
 };
 
 /* Bits of a transaction (xbits with track tx), allocated from a heap. */
@@ -108,6 +115,7 @@ struct match_input {
     bool *untracked; /* set to true by an action of a rule with the hook pre_flow: the packet gets no flow */
     /* texts that pcre conditions have captured from the packet so far; NULL for none */
     const struct rule_captures *texts;
+    struct script_states *scripts; /* the worker's states of the scripts of the rules; NULL: there are none */
 };
 
 /* Memory of the worker that struct inspection refers to. */
@@ -402,6 +410,9 @@ bool rule_parser_is_negated(const struct rule_parser *parser);
  * another buffer. Arguments and result are those of keyword->parse. */
 int rule_parser_parse_as(struct rule_parser *parser, const struct keyword *keyword, struct span value);
 
+/* Conditions that are added from now on belong to `keyword`: for a keyword with forms of several kinds. */
+void rule_parser_set_keyword(struct rule_parser *parser, const struct keyword *keyword);
+
 /* Reports an error at `where`, which lies inside the value passed to parse() (or is the whole value). Returns -EINVAL.
  */
 int rule_parser_error(struct rule_parser *parser, struct span where, const char *format, ...)
@@ -508,6 +519,10 @@ struct datasets *rule_parser_datasets(const struct rule_parser *parser);
 const struct reputation *rule_parser_reputation(const struct rule_parser *parser);
 /* Returns the GeoIP database, which the first call opens. Returns NULL after reporting an error at `where`. */
 const struct geoip *rule_parser_geoip(struct rule_parser *parser, struct span where);
+/* Loads a script, whose path is relative to the folder of the rule file or to default-rule-path; how->path is ignored.
+ * Returns 0, -ENOMEM, or -EINVAL after reporting an error at `where`. */
+int rule_parser_load_script(struct rule_parser *parser, struct span where, const struct script_load *how,
+                            struct script **out);
 /* Return the path of the file that contains the rule, and the diag to which errors in other files are reported. */
 const char *rule_parser_file(const struct rule_parser *parser);
 struct diag *rule_parser_diag(struct rule_parser *parser);

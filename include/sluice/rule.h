@@ -19,6 +19,7 @@
 #include "sluice/address.h"
 #include "sluice/arena.h"
 #include "sluice/diag.h"
+#include "sluice/script.h"
 #include "sluice/text.h"
 
 /* The version of Suricata that Sluice implements: `requires` is compared with it, `sluice suricata-compat` and the
@@ -406,6 +407,8 @@ struct rule_list_options {
     const char *geoip_database;      /* file for the keyword geoip, opened when the first rule uses it; NULL: none */
     const char *const *applications; /* supported application protocols; NULL-terminated, or NULL */
     const struct rule_hook_names *hooks; /* NULL: rules cannot name hooks of application protocols */
+    struct script_options scripts;
+    const char *script_folder; /* folder of the scripts that are not in the folder of the rule file; NULL: none */
     /* Which drop rules block a host although they do not have the keyword fwsam: settings nft.blocklist.*. */
     uint8_t block_priority;              /* 0: none */
     const char *const *block_classtypes; /* NULL-terminated, or NULL */
@@ -520,6 +523,8 @@ const struct threshold *rule_list_global_thresholds(const struct rule_list *list
 bool rule_list_has_host_tags(const struct rule_list *list);
 struct rule_names *rule_list_names(const struct rule_list *list);
 struct datasets *rule_list_datasets(const struct rule_list *list);
+/* Returns the scripts of the rules; NULL: no rule has a script. */
+const struct script_set *rule_list_scripts(const struct rule_list *list);
 struct arena *rule_list_arena(struct rule_list *list); /* for data that must live as long as the rules */
 
 #endif

@@ -20,8 +20,12 @@ enum {
 
 struct condition;
 struct transform_scratch;
-struct transform_scratch *transform_scratch_new(void);           /* NULL when out of memory */
-void transform_scratch_free(struct transform_scratch *scratch);  /* NULL is allowed */
+struct transform_scratch *transform_scratch_new(void);          /* NULL when out of memory */
+void transform_scratch_free(struct transform_scratch *scratch); /* NULL is allowed */
+/* Sets the worker's states of scripts, for luaxform; NULL: there are none. They must outlive the scratch, or the next
+ * call. */
+struct script_states;
+void transform_scratch_set_scripts(struct transform_scratch *scratch, struct script_states *scripts);
 void transform_scratch_reset(struct transform_scratch *scratch); /* frees all results */
 
 /* Returns the current fill level as a mark; transform_scratch_rewind() invalidates the results made since the mark. */

@@ -153,7 +153,7 @@ static const struct suricata_key keys[] = {
     MISSING("outputs.tcp-data|http-body-data.**", NULL,
             "alerts have payload and HTTP bodies "
             "(eve.types.alert.payload, http-body)"),
-    MISSING("outputs.lua.**", NULL, "Sluice runs no Lua: let a program read eve.json"),
+    MISSING("outputs.lua.**", NULL, "Sluice has no output by Lua scripts: let a program read eve.json"),
     MISSING("outputs", "outputs",
             "its members are named (`sluice settings outputs`), and the event file is configured in "
             "eve; `sluice import FILE` converts a suricata.yaml"),
@@ -199,9 +199,8 @@ static const struct suricata_key keys[] = {
 
     /* Sandbox. */
     IMPLIED("security.landlock.**", own_sandbox),
-    IMPLIED("security.lua.**", "rules have no Lua"),
-    MISSING("luajit.**", NULL, "Sluice runs no Lua"),
-    MISSING("lua.**", NULL, "Sluice runs no Lua"),
+    MISSING("luajit.**", NULL, "Sluice has no LuaJIT: scripts of rules run in Lua 5.4 (security.lua)"),
+    MISSING("lua.**", NULL, "scripts of rules are configured by security.lua"),
 
     /* Detection. */
     TAKEN("pcre.match-limit", "detect.pcre-match-limit"),

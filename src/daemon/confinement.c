@@ -130,7 +130,7 @@ static void each_file_to_read(const struct file_settings *settings, void (*each)
     const char *const files[] = {
         list->classification_file,   list->reference_file, list->threshold_file, list->policy.disable,
         list->policy.enable,         list->policy.drop,    list->policy.modify,  list->policy.decisions,
-        list->reputation_categories, list->geoip_database,
+        list->reputation_categories, list->geoip_database, list->script_folder,
     };
     const char *const *const lists[] = { settings->rules.files, list->reputation_files,
                                          settings->daemon.folders_to_read, settings->lists.files };

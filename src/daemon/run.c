@@ -600,6 +600,8 @@ static int main_loop(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         now_ns = clock_monotonic_ns();
         overload_report_poll(engine->overload, now_ns, false);
         queue_monitor_poll(engine->monitor, now_ns, false);
+        for (unsigned i = 0; i < engine->worker_count; i++)
+            script_log_worker(&engine->workers[i]);
         if (signal_number != SIGUSR1 &&
             (engine->stats_interval_ns == 0 || now_ns - last_stats_ns < engine->stats_interval_ns))
             continue;
@@ -807,6 +809,8 @@ static void stop_engine(struct engine *engine, bool well)
         notify_supervisor(engine, CHANNEL_STOPPING, 0);
     }
     packet_warnings_log(&engine->packet_warnings, engine->worker_list, engine->worker_count);
+    for (unsigned i = 0; i < engine->worker_count; i++)
+        script_log_worker(&engine->workers[i]);
     overload_report_poll(engine->overload, clock_monotonic_ns(), true);
     if (engine->shared.files)
         file_store_stop(engine->shared.files);

@@ -124,7 +124,6 @@ const struct setting daemon_settings[] = {
       SETTING_FIELD(daemon_options, folders_to_write),
       .type = SETTING_PATHS,
       .help = "Further folders that the sandbox may write to" },
-    { .name = "security.lua.**", .type = SETTING_ANY, .help = "Accepted without effect: rules have no Lua" },
     { .name = "security.limit-noproc",
       .type = SETTING_BOOL,
       .help = "Accepted without effect: the seccomp filter allows no new processes" },

@@ -770,6 +770,8 @@ static void collect(struct stats *stats, struct worker *const *workers, unsigned
     struct offload_follower_counters follower;
     struct file_store_counts store = { 0 };
     struct sums sums;
+    const char *name;
+    uint64_t value;
 
     sum_workers(&sums, workers, count);
     stats->count = 0;
@@ -794,15 +796,8 @@ static void collect(struct stats *stats, struct worker *const *workers, unsigned
     add_counter(stats, "detect.alert", sums.policy.alerts);
     add_counter(stats, "detect.alert_queue_overflow", sums.policy.alerts_overflow);
     add_counter(stats, "detect.alerts_suppressed", sums.policy.alerts_suppressed);
-    add_counter(stats, "detect.scans", sums.detect.scans);
-    add_counter(stats, "detect.candidates", sums.detect.candidates);
-    add_counter(stats, "detect.evaluations", sums.detect.evaluations);
-    add_counter(stats, "detect.waiting", sums.detect.waiting);
-    add_counter(stats, "detect.flow_memcap", sums.detect.flow_memcap_hits);
-    add_counter(stats, "detect.pcre_limits", sums.detect.pcre_limits);
-    add_counter(stats, "detect.step_limits", sums.detect.step_limits);
-    add_counter(stats, "detect.transform_limits", sums.detect.transform_limits);
-    add_counter(stats, "detect.limit_matches", sums.detect.limit_matches);
+    for (size_t i = 0; (name = detect_counter_get(&sums.detect, i, &value)); i++)
+        add_counter(stats, name, value);
     add_counter(stats, "detect.threshold_memcap", sums.policy.threshold_memcap_hits);
     add_counter(stats, "detect.host_memcap", host_table_memcap_hits(pipeline->hosts));
     add_counter(stats, "detect.host_evicted", host_table_evicted(pipeline->hosts));

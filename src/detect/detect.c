@@ -32,6 +32,7 @@ int detector_new(struct detector **out, const struct detector_options *options)
     detector->frame_payloads = malloc(FRAME_PAYLOADS);
     if (!detector->pcre || !detector->transforms || !detector->frame_bytes || !detector->frame_payloads ||
         budget_new(&detector->budget, &options->budget) ||
+        script_reports_new(&detector->script_reports, &detector->counters.scripts) ||
         pool_new(&detector->pending, sizeof(struct flow_detection), options->flow_memcap) ||
         pool_new(&detector->transactions, sizeof(struct app_detection), options->transaction_memcap)) {
         detector_free(detector);
@@ -54,6 +55,8 @@ void detector_free(struct detector *detector)
     budget_free(detector->budget);
     free(detector->frame_bytes);
     free(detector->frame_payloads);
+    script_states_free(detector->scripts);
+    script_reports_free(detector->script_reports);
     candidates_free(&detector->candidates);
     free(detector->hits);
     free(detector->hit_signatures);
@@ -91,6 +94,7 @@ static void memory_clear(struct detector_memory *memory)
     candidates_free(&memory->candidates);
     free(memory->hits);
     free(memory->hit_signatures);
+    script_states_free(memory->scripts);
     *memory = (struct detector_memory){ .scratch = NULL };
 }
 
@@ -107,6 +111,8 @@ static int memory_init(struct detector_memory *memory, const struct ruleset *rul
     };
     if (memory->hits && memory->hit_signatures && !candidates_init(&memory->candidates, ruleset->signature_count))
         err = grow_scratch(ruleset, &memory->scratch);
+    if (!err)
+        err = script_states_new(&memory->scripts, rule_list_scripts(ruleset->rules));
     if (err)
         memory_clear(memory);
     return err;
@@ -141,6 +147,7 @@ void detector_switch(struct detector *detector, struct detector_memory *memory)
         .hits = detector->hits,
         .hit_signatures = detector->hit_signatures,
         .capacity = detector->capacity,
+        .scripts = detector->scripts,
     };
 
     detector->prepared_for = memory->prepared_for;
@@ -149,6 +156,9 @@ void detector_switch(struct detector *detector, struct detector_memory *memory)
     detector->hits = memory->hits;
     detector->hit_signatures = memory->hit_signatures;
     detector->capacity = memory->capacity;
+    detector->scripts = memory->scripts;
+    script_states_attach(detector->scripts, detector->script_reports);
+    transform_scratch_set_scripts(detector->transforms, detector->scripts);
     detector->hit_count = 0;
     *memory = before;
 }
@@ -163,6 +173,11 @@ int detector_prepare(struct detector *detector, const struct ruleset *ruleset)
     detector_switch(detector, &memory);
     memory_clear(&memory);
     return 0;
+}
+
+bool detector_next_script_report(struct detector *detector, struct script_report *out)
+{
+    return script_reports_next(detector->script_reports, out);
 }
 
 const struct detect_counters *detector_counters(const struct detector *detector)
@@ -293,7 +308,8 @@ static void begin(struct detector *detector, const struct ruleset *ruleset, cons
                    .order = in->order,
                    .files = in->files,
                    .untracked = &detector->filter.untracked,
-                   .texts = &detector->texts },
+                   .texts = &detector->texts,
+                   .scripts = detector->scripts },
         .facts = { .properties = properties_of(pkt), .payload_length = pkt->payload_length, .protocol = pkt->protocol },
         .direction = pkt->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER,
         .chunk = chunk,

@@ -31,6 +31,7 @@ struct detector_memory {
     uint32_t *hit_signatures;
     struct hit *hits;
     uint32_t capacity;
+    struct script_states *scripts;
 };
 
 /* Result of a scan with the merged database: matches in the growing buffer whose new bytes are also the last bytes of
@@ -106,8 +107,10 @@ struct detector {
     struct pool *transactions;              /* of struct app_detection */
     struct app_detection transaction_state; /* state of a transaction that has no stored state yet */
     struct transform_scratch *transforms;
-    uint32_t payload_seen[PAYLOAD_SEEN]; /* signatures of transaction rules whose literal is in the packet or in the
-                                            stream's inspection window */
+    struct script_states *scripts;         /* NULL: no rule has a script */
+    struct script_reports *script_reports; /* errors and messages of the scripts */
+    uint32_t payload_seen[PAYLOAD_SEEN];   /* signatures of transaction rules whose literal is in the packet or in the
+                                              stream's inspection window */
     uint32_t payload_seen_count;
     bool payload_seen_more;        /* true: the list overflowed, so all rules of by_payload are candidates */
     struct rule_captures captured; /* texts captured by the current rule, which may still fail to match */

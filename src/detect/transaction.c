@@ -194,7 +194,7 @@ static enum outcome match_conditions(struct transaction_scan *scan, const struct
         if (match_condition(scan, c, direction))
             continue;
         if ((c->keyword->scope.applications && !(c->keyword->flags & KEYWORD_GROWS)) || complete ||
-            (c->keyword->transaction.is_state && signature->rule->firewall))
+            c->keyword->flags & KEYWORD_AT_HOOK || (c->keyword->transaction.is_state && signature->rule->firewall))
             return OUTCOME_NO;
         all = OUTCOME_LATER; /* the value may still arrive, or the event or bit may still be set */
     }
@@ -292,12 +292,15 @@ static enum outcome evaluate(struct transaction_scan *scan, const struct transac
         return OUTCOME_NO;
     evaluate_begin_limits(ev->detector, signature->rule);
     inspection_init(&inspection, ev);
+    ev->match.transaction = scan->tx;
+    ev->match.direction = scan->direction;
     buffers = inspect_round(scan, &inspection, signature, plan, candidate, false);
     if (buffers != OUTCOME_NO && plan->packet_buffers) {
         late = inspect_round(scan, &inspection, signature, plan, candidate, true);
         if (buffers == OUTCOME_YES || late == OUTCOME_NO)
             buffers = late;
     }
+    ev->match.transaction = NULL;
     evaluate_end_limits(ev->detector, signature->rule);
     if (buffers == OUTCOME_NO)
         return OUTCOME_NO;

@@ -231,7 +231,7 @@ static int add_plan(struct ruleset *ruleset, uint32_t index, unsigned id, enum f
         if (progress < 0)
             return 0;
         plan->condition_progress[conditions] = (uint8_t)progress;
-        plan->events |= c->keyword->scope.applications == NULL;
+        plan->events |= c->keyword->scope.applications == NULL && !(c->keyword->flags & KEYWORD_AT_HOOK);
         plan->on_event |= c->keyword->transaction.needs_event && !c->negated;
         if (direction == evaluated && progress > plan->progress)
             plan->progress = (uint8_t)progress;

@@ -42,6 +42,8 @@ static const char *const own_counters[] = {
     "detect.host_evicted",
     "detect.host_memcap",
     "detect.limit_matches",
+    "detect.lua_calls",
+    "detect.lua_messages_lost",
     "detect.pcre_limits",
     "detect.rule_files_failed",
     "detect.scans",

@@ -32,6 +32,7 @@
 #include "sluice/rule.h"
 #include "sluice/setup.h"
 #include "sluice/engine_limits.h"
+#include "sluice/daemon.h"
 #include "sluice/stats.h"
 #include "sluice/worker.h"
 
@@ -410,6 +411,8 @@ int replay_run(const struct replay_options *options, char error[ENGINE_ERROR_SIZ
         err = replay_file(&replay, options->captures[i], error);
     if (replay.stats)
         finish(&replay);
+    for (unsigned i = 0; replay.stats && i < replay.worker_count; i++)
+        script_log_worker(&replay.workers[i]);
     if (replay.output)
         output_stop(replay.output);
     if (!err) {

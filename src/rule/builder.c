@@ -43,6 +43,11 @@ const struct keyword *rule_parser_keyword(const struct rule_parser *parser)
     return parser->keyword;
 }
 
+void rule_parser_set_keyword(struct rule_parser *parser, const struct keyword *keyword)
+{
+    parser->keyword = keyword;
+}
+
 bool rule_parser_is_negated(const struct rule_parser *parser)
 {
     return parser->negated;

@@ -136,7 +136,8 @@ static bool has_feature(const struct rule_parser *parser, struct span name)
 {
     for (size_t i = 0; i < sizeof(features) / sizeof(features[0]); i++) {
         if (span_equal(name, features[i].feature))
-            return has_keyword(parser, span_of(features[i].keyword));
+            return has_keyword(parser, span_of(features[i].keyword)) &&
+                   (strcmp(features[i].feature, "lua") != 0 || script_is_available());
     }
     return false;
 }

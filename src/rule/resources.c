@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Resources that the rules of a list share and other modules implement: datasets, reputation, the GeoIP database. If a
- * file cannot be read, this is reported, and rules that need the file are rejected.
+ * Resources that the rules of a list share and other modules implement: datasets, reputation, the GeoIP database,
+ * scripts. If a file cannot be read, this is reported, and rules that need the file are rejected.
  */
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "rule_priv.h"
 #include "sluice/dataset.h"
@@ -41,6 +45,12 @@ void rule_resources_close(struct rule_list *list)
         datasets_free(list->options.datasets);
     reputation_free(list->reputation);
     geoip_close(list->geoip);
+    script_set_free(list->scripts);
+}
+
+const struct script_set *rule_list_scripts(const struct rule_list *list)
+{
+    return list->scripts;
 }
 
 struct datasets *rule_list_datasets(const struct rule_list *list)
@@ -72,6 +82,44 @@ const struct geoip *rule_parser_geoip(struct rule_parser *parser, struct span wh
         rule_parser_error(parser, where, "%s", error);
     list->geoip_failed = path && !list->geoip;
     return list->geoip;
+}
+
+/* Writes the path of a script: in the folder of the rule file or, if it is not there, in default-rule-path. Returns
+ * false if it is too long. */
+static bool script_path_of(const struct rule_parser *parser, struct span name, char path[PATH_MAX])
+{
+    const char *rules = rule_parser_file(parser), *slash = strrchr(rules, '/');
+    const char *folder = parser->list->options.script_folder;
+    int prefix = name.length > 0 && name.at[0] != '/' && slash ? (int)(slash + 1 - rules) : 0;
+    int length = snprintf(path, PATH_MAX, "%.*s" SPAN_FORMAT, prefix, rules, SPAN_ARGS(name));
+
+    if (length >= 0 && length < PATH_MAX && folder && name.length > 0 && name.at[0] != '/' && access(path, F_OK) != 0)
+        length = snprintf(path, PATH_MAX, "%s/" SPAN_FORMAT, folder, SPAN_ARGS(name));
+    return length >= 0 && length < PATH_MAX;
+}
+
+int rule_parser_load_script(struct rule_parser *parser, struct span where, const struct script_load *how,
+                            struct script **out)
+{
+    struct rule_list *list = parser->list;
+    struct script_load load = *how;
+    char path[PATH_MAX], error[512];
+    int err;
+
+    if (!script_is_available())
+        return rule_parser_unsupported(parser, where, parser->keyword->name, "this program was built without Lua");
+    if (!list->options.scripts.allowed)
+        return rule_parser_unsupported(parser, where, parser->keyword->name,
+                                       "scripts in rules are not allowed (security.lua.allow-rules)");
+    if (!script_path_of(parser, where, path))
+        return rule_parser_error(parser, where, "the path is too long");
+    load.path = path;
+    err = list->scripts ? 0 : script_set_new(&list->scripts, &list->options.scripts);
+    if (!err)
+        err = script_load(list->scripts, &load, out, error, sizeof(error));
+    if (err == -EINVAL)
+        return rule_parser_error(parser, where, "%s", error);
+    return err;
 }
 
 const char *rule_parser_file(const struct rule_parser *parser)

@@ -103,6 +103,7 @@ struct rule_list {
     bool own_names, own_datasets, has_host_tags;
     struct reputation *reputation; /* NULL: none is configured */
     struct geoip *geoip;           /* NULL: not opened yet, or opening failed */
+    struct script_set *scripts;    /* NULL: no rule has a script */
     bool geoip_failed;             /* true: opening failed and the cause was reported; it is not tried again */
     struct rule_list_options options;
     struct map classes, references; /* name -> struct rule_class, name -> struct reference_system */

@@ -162,6 +162,7 @@ static int load_rule_list(struct rule_list **out, const struct rule_load_options
     app_list_names(protocols, sizeof(protocols) / sizeof(protocols[0]));
     rules.list.applications = protocols;
     rules.list.hooks = &app_hook_names;
+    rules.list.scripts.libraries = app_script_libraries;
     rules.list.keywords = keywords;
     rules.list.variables = variables;
     rules.list.names = load->names;

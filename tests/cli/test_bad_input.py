@@ -508,7 +508,7 @@ class BadInput(unittest.TestCase):
 
     def settings(self):
         return [row for row in json.loads(sluice("settings", "--json")[1])
-                if row["name"] not in ("security.lua.**", "eve.types.*", "firewall.policies.**")]  # of any type
+                if row["name"] not in ("eve.types.*", "firewall.policies.**")]  # of any type
 
     def test_wrong_types(self):
         rows = [row for row in self.settings() if row["type"] != "section"]

@@ -502,7 +502,7 @@ START_TEST(left_out_rules_keep_their_reason)
         uint32_t line, sid;
         const char *reason;
     } wanted[] = {
-        { RULE_FAILURE_UNSUPPORTED, 1, 7, "keyword 'lua' is not supported" },
+        { RULE_FAILURE_UNSUPPORTED, 1, 7, "keyword 'gtp_type' is not supported" },
         { RULE_FAILURE_MISTAKE, 2, 8, "unknown keyword 'nothing_like_it'" },
         { RULE_FAILURE_UNSUPPORTED, 3, 9, "protocol 'quic' is not supported" },
         { RULE_FAILURE_UNSUPPORTED, 4, 10, "the action 'activate' is not supported" },
@@ -512,13 +512,13 @@ START_TEST(left_out_rules_keep_their_reason)
         { RULE_FAILURE_MISTAKE, 8, 0, "unknown action 'x'" },
     };
 
-    parse("alert tcp any any -> any any (sid:7; lua:1;)\n"
+    parse("alert tcp any any -> any any (sid:7; gtp_type:1;)\n"
           "alert tcp any any -> any any (sid:8; nothing_like_it;)\n"
           "alert quic any any -> any any (sid:9;)\n"
           "activate tcp any any -> any any (sid:10;)\n"
           "alert tcp any any (msg:\"x\"; sid:11;)\n"
           "alert http (sid:12;)\n"
-          "alert tcp any any -> any any (lua:1; nothing_like_it; sid:13;)\n"
+          "alert tcp any any -> any any (gtp_type:1; nothing_like_it; sid:13;)\n"
           "x y any any -> any any (msg:\"x\";)\n");
     ck_assert_int_eq(rule_list_load(list, "/nonexistent/x.rules", diag), -ENOENT);
     ck_assert_uint_eq(rule_list_failed(list), 4);
@@ -560,14 +560,14 @@ START_TEST(what_is_missing_is_counted_by_rule)
 {
     char text[256] = "";
 
-    parse("alert tcp any any -> any any (sid:1; lua:1; lua:2; gtp_type:x;)\n"
-          "alert http any any -> any any (sid:2; LUA:1; nothing_like_it;)\n"
+    parse("alert tcp any any -> any any (sid:1; gtp_type:1; gtp_type:2; gtp_info:x;)\n"
+          "alert http any any -> any any (sid:2; GTP_TYPE:1; nothing_like_it;)\n"
           "alert tcp any any -> any any (sid:3; vba_data; content:\"a\"; within:1; regex:\"x\"; nocase;)\n");
     rule_list_each_missing(list, count_tag, text);
-    ck_assert_str_eq(text, "lua=2 gtp_type=1 nothing_like_it=1 protocol http=1 regex=1 vba_data=1 ");
+    ck_assert_str_eq(text, "gtp_type=2 gtp_info=1 nothing_like_it=1 protocol http=1 regex=1 vba_data=1 ");
     ck_assert_uint_eq(diag_errors(diag), 1); /* nothing_like_it: unknown keyword */
     ck_assert_uint_eq(diag_unsupported(diag), 6);
-    ck_assert_str_eq(diag_get(diag, 0)->tag, "lua");
+    ck_assert_str_eq(diag_get(diag, 0)->tag, "gtp_type");
     ck_assert_str_eq(diag_get(diag, 2)->tag, "protocol http");
 }
 END_TEST

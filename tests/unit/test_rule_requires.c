@@ -42,6 +42,12 @@ static void parse(const char *text)
 
 enum outcome { MET, UNMET, MISTAKE, MET_WITH_WARNING };
 
+#ifdef SLUICE_LUA
+#define WITH_LUA MET
+#else
+#define WITH_LUA UNMET
+#endif
+
 /* Own version: 8.0.7. */
 static const struct {
     const char *value;
@@ -81,7 +87,7 @@ static const struct {
     { "version >= 8, version < 9", MISTAKE },
     { "", MISTAKE },
     { "feature geoip", MET },
-    { "feature geoip, feature lua", UNMET },
+    { "feature geoip, feature lua", WITH_LUA },
     { "feature geoip,  version >= 8", MET },
     { "feature geoip,, version >= 9", UNMET },
     { "feature nonsense", UNMET },

@@ -394,6 +394,7 @@ const struct app_proto app_dns = {
     .buffer_count = DNS_BUFFERS,
     .conditions = dns_conditions,
     .condition_count = DNS_CONDITIONS,
+    .script_value = dns_script_value,
     .log_type = "dns",
     .log_key = "dns",
     .log = dns_log,

@@ -181,6 +181,14 @@ void mdns_log_own(const struct app_tx *tx, struct fields *out);
 void llmnr_log_own(const struct app_tx *tx, struct fields *out);
 bool dns_logs_from_server(const struct app_tx *tx, const void *settings);
 bool dns_wants_log_any(const struct app_tx *tx, const void *settings);
+/* Formats an address, IPv6 without abbreviations, as Suricata does. Returns "" if the data is not an address. */
+enum { DNS_ADDRESS_TEXT = 48 };
+const char *dns_format_address(const uint8_t *data, uint16_t length, char text[DNS_ADDRESS_TEXT]);
+
+/* --- script.c ---------------------------------------------------------------------------------------- */
+
+bool dns_script_value(const struct app_tx *tx, const char *name, enum flow_direction direction, unsigned index,
+                      struct app_script_value *out);
 
 /* --- settings.c -------------------------------------------------------------------------------------- */
 

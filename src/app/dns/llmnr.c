@@ -34,6 +34,7 @@ const struct app_proto app_llmnr = {
     .event_count = DNS_EVENTS,
     .buffers = llmnr_buffers,
     .buffer_count = LLMNR_BUFFERS,
+    .script_value = dns_script_value,
     .log_type = "llmnr",
     .log_key = "llmnr",
     .log = llmnr_log,

@@ -12,24 +12,22 @@
 #include "sluice/bytes.h"
 
 enum record_format { FORMAT_DNS, FORMAT_MDNS, FORMAT_LLMNR };
-enum { ADDRESS_TEXT = 48 };
 
 static void log_name(const struct dns_tx *tx, const struct dns_name *name, const char *key, struct fields *out)
 {
     fields_bytes(out, key, tx->text.bytes + name->at, name->length);
 }
 
-/* Formats an address, IPv6 without abbreviations, as Suricata does. Returns "" if the data is not an address. */
-static const char *format_address(const uint8_t *data, uint16_t length, char text[ADDRESS_TEXT])
+const char *dns_format_address(const uint8_t *data, uint16_t length, char text[DNS_ADDRESS_TEXT])
 {
     size_t at = 0;
 
     if (length == 4) {
-        snprintf(text, ADDRESS_TEXT, "%u.%u.%u.%u", data[0], data[1], data[2], data[3]);
+        snprintf(text, DNS_ADDRESS_TEXT, "%u.%u.%u.%u", data[0], data[1], data[2], data[3]);
         return text;
     }
     for (unsigned i = 0; length == 16 && i < 16; i += 2)
-        at += (size_t)snprintf(text + at, ADDRESS_TEXT - at, "%s%02x%02x", i ? ":" : "", data[i], data[i + 1]);
+        at += (size_t)snprintf(text + at, DNS_ADDRESS_TEXT - at, "%s%02x%02x", i ? ":" : "", data[i], data[i + 1]);
     return length == 16 ? text : "";
 }
 
@@ -111,12 +109,12 @@ static void log_strings(const struct dns_tx *tx, const struct dns_record *record
 static void log_data(const struct dns_tx *tx, const struct dns_record *record, const char *key, struct fields *out)
 {
     const uint8_t *data = tx->text.bytes + record->data;
-    char text[ADDRESS_TEXT];
+    char text[DNS_ADDRESS_TEXT];
 
     switch (record->type) {
     case DNS_A:
     case DNS_AAAA:
-        fields_string(out, key, format_address(data, record->data_length, text));
+        fields_string(out, key, dns_format_address(data, record->data_length, text));
         break;
     case DNS_CNAME:
     case DNS_NS:

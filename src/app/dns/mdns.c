@@ -28,6 +28,7 @@ const struct app_proto app_mdns = {
     .event_count = DNS_EVENTS,
     .buffers = mdns_buffers,
     .buffer_count = MDNS_BUFFERS,
+    .script_value = dns_script_value,
     .log_type = "mdns",
     .log_key = "mdns",
     .log = mdns_log,

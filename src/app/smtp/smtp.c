@@ -370,6 +370,7 @@ const struct app_proto app_smtp = {
     .event_count = SMTP_EVENTS,
     .buffers = smtp_buffers,
     .buffer_count = SMTP_BUFFERS,
+    .script_value = smtp_script_value,
     .log_type = "smtp",
     .log_key = "smtp",
     .log = smtp_log,

@@ -238,6 +238,8 @@ extern const struct app_buffer smtp_buffers[SMTP_BUFFERS];
 
 void smtp_log(const struct app_tx *tx, const void *settings, struct fields *out);
 void smtp_log_email(const struct app_tx *tx, const void *settings, struct fields *out);
+bool smtp_script_value(const struct app_tx *tx, const char *name, enum flow_direction direction, unsigned index,
+                       struct app_script_value *out); /* script.c */
 /* Returns the bit in smtp_settings.log_fields of a name in eve.types.smtp.custom, or 0 if it is unknown. */
 uint32_t smtp_log_field(const char *name);
 

@@ -16,6 +16,9 @@ enum { TLS_VERSION_TEXT_MAX = 24 };
 /* Writes the name of a version, such as "TLS 1.2". */
 void tls_version_text(uint16_t version, char out[TLS_VERSION_TEXT_MAX]);
 
+bool tls_script_value(const struct app_tx *tx, const char *name, enum flow_direction direction, unsigned index,
+                      struct app_script_value *out); /* script.c */
+
 /* Fields of the EVE object "tls", a bit set. */
 enum {
     TLS_FIELD_VERSION = 1 << 0,

@@ -267,6 +267,7 @@ const struct app_proto app_tls = {
     .buffer_count = TLS_BUFFER_COUNT,
     .conditions = conditions,
     .condition_count = sizeof(conditions) / sizeof(conditions[0]),
+    .script_value = tls_script_value,
     .log_type = "tls",
     .log_key = "tls",
     .log_progress = { TLS_CLIENT_HANDSHAKE_DONE, TLS_SERVER_HANDSHAKE_DONE },

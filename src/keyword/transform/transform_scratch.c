@@ -35,6 +35,11 @@ void transform_scratch_free(struct transform_scratch *scratch)
     free(scratch);
 }
 
+void transform_scratch_set_scripts(struct transform_scratch *scratch, struct script_states *scripts)
+{
+    scratch->scripts = scripts;
+}
+
 void transform_scratch_reset(struct transform_scratch *scratch)
 {
     scratch->used = 0;

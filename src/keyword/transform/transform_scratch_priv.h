@@ -12,8 +12,9 @@ struct pcre_scratch;
 struct transform_scratch {
     uint8_t *block;
     uint32_t used;
-    bool exhausted;            /* an allocation failed since the last reset */
-    struct pcre_scratch *pcre; /* match data of pcrexform; owned */
+    bool exhausted;                /* an allocation failed since the last reset */
+    struct pcre_scratch *pcre;     /* match data of pcrexform; owned */
+    struct script_states *scripts; /* of luaxform; NULL: there are none */
 };
 
 #endif
