@@ -350,7 +350,9 @@ static int finish(struct rule_parser *parser, const struct condition *condition)
     else if (rule->file_conditions)
         other = rule->file_conditions->keyword->name;
     for (const struct rule_buffer *buffer = rule->buffers; buffer && !other; buffer = buffer->next) {
-        if (!app_frame_keyword(buffer->keyword))
+        bool is_nested = buffer->keyword && buffer->keyword->flags & KEYWORD_NESTED; /* decoded bytes of the frame */
+
+        if (!is_nested && !app_frame_keyword(buffer->keyword))
             other = buffer->keyword ? buffer->keyword->name : "content without a buffer";
     }
     if (!other)

@@ -119,12 +119,15 @@ nfs_rules = [
 # --- SMTP
 
 smtp = tcp(25, server(b'220 mx.example.net ESMTP\r\n'), client(b'EHLO client.example.org\r\n'), server(b'250 ok\r\n'),
+           client(b'AUTH PLAIN AGdhbHVudA==\r\n'), server(b'235 go on\r\n'),
            client(b'MAIL FROM:<a@example.org>\r\n'), server(b'250 ok\r\n'), client(b'RCPT TO:<b@example.net>\r\n'),
            server(b'250 ok\r\n'), client(b'DATA\r\n'), server(b'354 go ahead\r\n'),
            client(b'Subject: frames\r\n\r\nthe first line\r\n'), client(b'the last line\r\n.\r\n'),
            server(b'250 queued\r\n'), client(b'QUIT\r\n'), server(b'221 bye\r\n'))
 smtp_rules = [
     (1, rule('smtp', 'frame:smtp.command_line; content:"MAIL FROM:"; startswith; content:">|0d 0a|"; endswith;')),
+    (1, rule('smtp', 'frame:smtp.command_line; content:"AUTH PLAIN "; base64_decode:relative; base64_data; '
+                     'content:"galunt"; endswith;')),
     (1, rule('smtp', 'frame:smtp.response_line; content:"354 go ahead|0d 0a|"; bsize:14;')),
     (3, rule('smtp', 'frame:response_line; content:"250 ok"; startswith;')),
     (1, rule('smtp', 'frame:smtp.data; content:"Subject: frames"; startswith; content:"the first line";')),
@@ -134,7 +137,7 @@ smtp_rules = [
     (0, rule('smtp', 'frame:smtp.command_line; content:"the last line";')),
 ]
 smtp_events = ['1 event_type=alert frame.type=data smtp.helo=client.example.org frame.tx_id=0',
-               '1 event_type=alert frame.type=command_line smtp.helo=client.example.org frame.tx_id=0']
+               '2 event_type=alert frame.type=command_line smtp.helo=client.example.org frame.tx_id=0']
 
 # --- SIP
 
