@@ -236,6 +236,8 @@ static inline size_t app_flow_memory(const struct app *app)
 
 /* Announces the frame of the whole direction, and ends it with the direction. Called before the parser. */
 void app_frame_stream(struct app_context *context, const struct app_input *in);
+/* Ends the frames whose length is not known, because another protocol follows. */
+void app_end_frames(struct app_flow *af);
 void app_free_frames(struct app *app, struct app_flow *af);
 
 /* --- tx.c ----------------------------------------------------------------------------------------- */

@@ -134,6 +134,7 @@ static void begin_change(struct feeding *f)
     af->change_wanted = false;
     af->changing = true;
     af->previous_protocol = af->protocol;
+    app_end_frames(af);
     if (af->change_optional) {
         af->fallback = af->proto;
         af->fallback_state = af->state;

@@ -147,6 +147,23 @@ void app_frame_stream(struct app_context *context, const struct app_input *in)
         app_frame_end(context, in, in->length, APP_FRAME_STREAM);
 }
 
+void app_end_frames(struct app_flow *af)
+{
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        struct app_frames *frames = af->frames[direction];
+        uint64_t end = af->side[direction].offset;
+
+        for (uint32_t i = 0; frames && i < frames->count; i++) {
+            struct app_frame *frame = &frames->list[i];
+
+            if (frame->length == APP_FRAME_UNKNOWN)
+                frame->length = end > frame->offset ? end - frame->offset : 0;
+        }
+        if (frames)
+            frames->announced = 0;
+    }
+}
+
 /* --- Lists ---------------------------------------------------------------------------------------- */
 
 bool app_get_frames(const struct flow *flow, unsigned reading, enum flow_direction direction, struct app_frame **list,

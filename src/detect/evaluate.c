@@ -120,7 +120,7 @@ bool evaluate_header(struct evaluation *ev, const struct signature *signature)
 
     if (!protocol_matches(signature, pkt))
         return false;
-    if (signature->applications && !signature->of_transaction &&
+    if (signature->applications && !signature->of_transaction && !signature->of_frame &&
         !(pkt->flow && signature->applications & app_protocols(pkt->flow)))
         return false;
     if (signature->transactional)

@@ -47,6 +47,8 @@ static void check_heads(const struct app_proto *proto, const uint8_t *bytes, siz
  * input. */
 static void check_frames(struct app_rig *rig, uint64_t until)
 {
+    const struct packet pkt = { .protocol = IPPROTO_UDP };
+
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
         struct app_frame *list;
         struct frame_facts facts;
@@ -54,7 +56,7 @@ static void check_frames(struct app_rig *rig, uint64_t until)
 
         for (unsigned reading = 0; app_get_frames(&rig->flow, reading, direction, &list, &count); reading++) {
             for (uint32_t i = 0; i < count; i++) {
-                app_frame_describe(&list[i], until, &facts);
+                app_frame_describe(&list[i], &pkt, until, &facts);
                 if (count > APP_FRAMES_MAX || !facts.type || (facts.is_complete && facts.length > until)) {
                     fprintf(stderr, "frame %u of %u is wrong\n", (unsigned)i, (unsigned)count);
                     abort();

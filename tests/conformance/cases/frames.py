@@ -139,6 +139,16 @@ smtp_rules = [
 smtp_events = ['1 event_type=alert frame.type=data smtp.helo=client.example.org frame.tx_id=0',
                '2 event_type=alert frame.type=command_line smtp.helo=client.example.org frame.tx_id=0']
 
+starttls = tcp(25, server(b'220 mx.example.net ESMTP\r\n'), client(b'EHLO client.example.org\r\n'), server(b'250 ok\r\n'),
+               client(b'STARTTLS\r\n'), server(b'220 start\r\n'), client(client_hello('frames.example')),
+               server(server_hello(b'certificate')), client(tls_record(ALERT, b'\x02\x28')))
+starttls_rules = [
+    (1, rule('smtp', 'frame:response_line; content:"220 start|0d 0a|"; bsize:11;')),
+    (1, rule('tls', 'frame:tls.pdu; flow:to_server; content:"frames.example";')),
+    (1, rule('tls', 'frame:tls.stream; flow:to_server; content:"frames.example";')),
+    (0, rule('smtp', 'frame:smtp.stream; flow:to_server; content:"frames.example";')),
+]
+
 # --- SIP
 
 SIP = b'INVITE sip:bob@example.net SIP/2.0\r\nVia: SIP/2.0/UDP 192.0.2.1\r\nContent-Length: 4\r\n\r\nv=0\n'
@@ -239,6 +249,7 @@ cases = {
     'dcerpc': Case(dcerpc, dcerpc_rules),
     'nfs': Case(nfs, nfs_rules),
     'smtp': Case(smtp, smtp_rules, events=smtp_events),
+    'starttls': Case(starttls, starttls_rules),
     'sip': Case(sip, sip_rules),
     'mqtt': Case(mqtt_packets, mqtt_rules, events=mqtt_events),
     'websocket': Case(websocket, websocket_rules),
