@@ -216,4 +216,8 @@ cases = {
     'http': (tcp(80, request('GET /a HTTP/1.1', X_Forwarded_For='203.0.113.7'), response(b'body')),
              alerts((1, 'http any any -> any any (http.uri; content:"/a";)'), (0, NO_MATCH)), {},
              ['--set', 'eve.xff.enabled=yes'], ['1 event_type=http sluice.xff=203.0.113.7']),
+    'frame': (tcp(80, request('GET /a HTTP/1.1'), response(b'body')),
+              alerts((1, 'http1 any any -> any any (frame:request; content:"/a";)'), (0, NO_MATCH)), {},
+              ['--set', 'eve.types=[alert, frame]'],
+              ['1 event_type=alert frame.type=request frame.tx_id=0', '1 event_type=frame frame.type=response']),
 }
