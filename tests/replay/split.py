@@ -61,6 +61,7 @@ eve:
     websocket: yes
     sip: yes
     rtsp: yes
+    s7commplus: yes
     iec104: yes
     stats: yes
 """
@@ -87,7 +88,7 @@ PACKET_KEYWORDS = ('dsize', 'flags', 'tcp.flags', 'seq', 'tcp.seq', 'ack', 'tcp.
 PLACES = ('offset', 'depth', 'startswith', 'endswith', 'isdataat', 'byte_test', 'byte_jump', 'byte_extract',
           'byte_math', 'pcre', 'bsize')
 PROTOCOLS = ('http', 'http1', 'tls', 'dns', 'smtp', 'ftp', 'ftp-data', 'ssh', 'smb', 'dcerpc', 'nfs', 'ike', 'krb5',
-             'dhcp', 'ntp', 'mdns', 'llmnr', 'websocket', 'sip', 'rtsp', 'iec104', 'snmp', 'pgsql', 'rfb', 'mqtt', 'ldap', 'modbus',
+             'dhcp', 'ntp', 'mdns', 'llmnr', 'websocket', 'sip', 'rtsp', 'iec104', 's7commplus', 'snmp', 'pgsql', 'rfb', 'mqtt', 'ldap', 'modbus',
              'rdp', 'bittorrent-dht', 'enip', 'dnp3')
 
 

@@ -146,6 +146,35 @@ static void sip_sdp_lines(struct work *work, uint32_t units)
     wire_free(&wire);
 }
 
+/* --- S7comm-plus ---------------------------------------------------------------------------------- */
+
+static void s7commplus_messages(struct work *work, uint32_t units)
+{
+    struct wire wire = { 0 };
+
+    for (uint32_t i = 0; i < units; i++) {
+        wire_number(&wire, 4, 0x0300000b);
+        wire_number(&wire, 3, 0x02f080);
+        wire_number(&wire, 4, 0x72020000);
+    }
+    work_send(work, FLOW_TO_SERVER, &wire);
+    wire_free(&wire);
+}
+
+/* Packets without data. */
+static void s7commplus_empty_packets(struct work *work, uint32_t units)
+{
+    struct wire wire = { 0 };
+
+    s7commplus_messages(work, 1);
+    for (uint32_t i = 0; i < units; i++) {
+        wire_number(&wire, 4, 0x03000007);
+        wire_number(&wire, 3, 0x02f080);
+    }
+    work_send(work, FLOW_TO_SERVER, &wire);
+    wire_free(&wire);
+}
+
 /* --- RTSP ----------------------------------------------------------------------------------------- */
 
 static void rtsp_requests(struct work *work, uint32_t units)
@@ -211,6 +240,9 @@ const struct flood message_floods[] = {
     ROW("IEC 104: messages", "iec104", 2404, iec104_messages, .units = 8000, .memory_kib = 8192),
     ROW("IEC 104: no message", "iec104", 2404, iec104_invalid_message, .units = 16, .memory_kib = 1024,
         .event = "invalid_start", .given_up = true),
+    ROW("S7comm-plus: messages", "s7commplus", 102, s7commplus_messages, .units = 5000, .memory_kib = 8192),
+    ROW("S7comm-plus: packets without data", "s7commplus", 102, s7commplus_empty_packets, .units = 5000,
+        .memory_kib = 1024),
     ROW("RTSP: requests", "rtsp", 554, rtsp_requests, .units = 1500, .memory_kib = 8192),
     ROW("RTSP: a head that does not end", "rtsp", 554, rtsp_endless_head, .units = 16, .memory_kib = 2048,
         .event = "invalid_data", .given_up = true),

@@ -176,6 +176,39 @@ station_faults_rules = [
     (0, rule('iec104_asdu_func:1;', 'iec104')),
 ]
 
+# --- S7comm-plus: a connection that is opened, an explore request, its response, a notification of version 3, faults
+
+def tpkt(data):
+    return struct.pack('!BBH', 3, 0, 4 + len(data)) + data
+
+
+def s7(opcode, function, data, version=2, digest=b''):
+    message = digest + struct.pack('!BHHH', opcode, 0, function, 0) + data
+    return tpkt(b'\2\xf0\x80' + struct.pack('!BBH', 0x72, version, len(message)) + message + b'\x72' + bytes([version, 0, 0]))
+
+
+CONNECT = [client(tpkt(b'\x11\xe0\0\0\0\1\0\xc1\2\1\0\xc2\2\1\2\xc0\1\x0a')),
+           server(tpkt(b'\x11\xd0\0\1\0\2\0\xc1\2\1\0\xc2\2\1\2\xc0\1\x0a'))]
+controller_7 = tcp(102, *CONNECT, client(s7(0x31, 0x4bb, b'EXPLORE-DATA')), server(s7(0x32, 0x4bb, b'ANSWER')),
+                   server(s7(0x33, 0x1000, b'NEWS', 3, b'\x20' + bytes(32))))
+controller_7_rules = [
+    (1, rule('s7commplus_opcode:request;', 's7commplus')),
+    (1, rule('s7commplus_opcode:0x32; flow:to_client;', 's7commplus')),
+    (1, rule('s7commplus_opcode:notification; s7commplus_func:4096;', 's7commplus')),
+    (0, rule('s7commplus_opcode:response2;', 's7commplus')),
+    (2, rule('s7commplus_func:explore;', 's7commplus')),
+    (1, rule('s7commplus_func:1211; flow:to_server;', 'tcp')),
+    (0, rule('s7commplus_func:invoke;', 's7commplus')),
+    (1, rule('s7commplus_content; content:"|31 00 00 04 bb|"; startswith; content:"EXPLORE-DATA";', 's7commplus')),
+    (0, rule('s7commplus_content; content:"|03 00|"; startswith;', 's7commplus')),
+    (0, rule('app-layer-event:s7commplus.invalid_tpkt;', 's7commplus')),
+    (0, rule('app-layer-event:s7commplus.invalid_length;', 's7commplus')),
+]
+controller_7_events = ['1 event_type=s7commplus sluice.s7commplus.opcode=request sluice.s7commplus.function=explore '
+                       'sluice.s7commplus.version=2 sluice.s7commplus.function_code=1211 sluice.s7commplus.length=23',
+                       '1 event_type=s7commplus sluice.s7commplus.opcode=notification sluice.s7commplus.function=']
+faults_7 = tcp(102, *CONNECT, client(s7(0x31, 0x4bb, b'') + tpkt(b'\2\xf0\x80\x72\1\0\x09') + b'\2\0\0\7xyz'))
+
 # --- DNP3: floating-point points
 
 values = tcp(20000, client(SELECT), server(frame(b'\xc1\x81\0\0\x1e\5\0\0\0\1' + struct.pack('<f', -1.5) +
@@ -197,6 +230,13 @@ cases = {
         (0, rule('enip.command:cancel;', 'enip'))]),
     'iec104': Case(substation, substation_rules, events=substation_events),
     'iec104_faults': (station_faults, station_faults_rules),
+    's7commplus': Case(controller_7, controller_7_rules, events=controller_7_events),
+    's7commplus_faults': (faults_7, [(1, rule('app-layer-event:s7commplus.invalid_length;', 's7commplus')),
+                                     (1, rule('app-layer-event:s7commplus.invalid_tpkt;', 's7commplus')),
+                                     (1, rule('s7commplus_func:explore;', 's7commplus')),
+                                     (0, rule('s7commplus_func:0;', 's7commplus'))]),
+    's7comm': (tcp(102, *CONNECT, client(tpkt(b'\2\xf0\x80\x32\1' + bytes(8)))),
+               [(0, rule('flow:to_server;', 's7commplus')), (1, rule('content:"|32 01|"; flow:to_server;', 'tcp'))]),
     'dnp3': (outstation, outstation_rules),
     'dnp3_values': Case(values, [(1, rule('dnp3.obj:30,5;', 'dnp3')), (0, rule('dnp3.obj:30,4;', 'dnp3'))], events=[
         '1 event_type=dnp3 dnp3.type=response dnp3.application.objects.0.points.0.value=-1.5 '
