@@ -73,6 +73,7 @@ struct filter_decision {
     const struct rule *rule;   /* FILTER_DROP: the rule; NULL: a default policy */
     struct filter_match match; /* FILTER_DROP: the hook */
     bool accept_flow;          /* FILTER_ACCEPT: the rest of the flow is accepted */
+    bool accept_packet;        /* the hook pre_flow or pre_stream has accepted the packet for all hooks */
     bool untracked;            /* the packet gets no flow (keyword config) */
     enum rule_scope pass;      /* FILTER_ACCEPT: no other rules are evaluated for the packet, or its flow */
     uint32_t alert_count;

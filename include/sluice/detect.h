@@ -82,6 +82,9 @@ bool ruleset_needs_checksums(const struct ruleset *ruleset);
 /* Whether firewall rules are evaluated, and whether the hook has rules or a policy other than accept:hook. */
 bool ruleset_has_firewall(const struct ruleset *ruleset);
 bool ruleset_filters(const struct ruleset *ruleset, enum filter_packet_hook hook);
+/* Returns the hooks for which detect_hook() has rules to evaluate, as bits 1 << enum filter_packet_hook. `firewall`:
+ * the firewall rules are evaluated. */
+unsigned ruleset_hooks(const struct ruleset *ruleset, bool firewall);
 
 /* Writes how a rule of the ruleset is compiled as members of the open JSON object, for `sluice analyse`. */
 struct text;
@@ -164,8 +167,8 @@ struct detect_input {
  * Rules that match execute their actions (flowbits:set) at once. Thresholds, suppressions and noalert are applied by
  * the policy module.
  */
-/* Evaluates the firewall rules of a hook that precedes detect_packet(), FILTER_PRE_FLOW or FILTER_PRE_STREAM. Returns
- * false if the packet is to be dropped: then detect_packet() must not be called. */
+/* Evaluates the rules of a hook that precedes detect_packet(), FILTER_PRE_FLOW or FILTER_PRE_STREAM. Returns false if
+ * firewall rules decide that the packet is to be dropped: then detect_packet() must not be called. */
 bool detect_hook(struct detector *detector, const struct ruleset *ruleset, const struct detect_input *in,
                  enum filter_packet_hook hook);
 /* Evaluates the rules for the packet and the first chunk of its stream (NULL: no new stream data). `in` must be valid
@@ -183,6 +186,8 @@ size_t detect_finish(struct detector *detector, const struct hit **hits);
 /* Returns the number (16 at most) of the rules whose evaluation reached a work limit in the packet. The list is valid
  * until the detector's next packet. */
 size_t detector_limited_rules(const struct detector *detector, const struct rule *const **rules);
+/* Ends the inspection of a packet after detect_hook(), without detect_packet(): its hits are discarded. */
+void detect_abandon(struct detector *detector);
 /* Returns the decision of the firewall rules about the packet. */
 const struct filter_decision *detector_filter(const struct detector *detector);
 /* Returns the texts that matching rules captured in the packet; NULL: none. Valid until the detector's next packet. */

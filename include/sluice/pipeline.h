@@ -131,6 +131,7 @@ struct pipeline {
     bool has_frames;       /* rules or outputs use frames of application protocols */
     bool logs_frames;      /* frames have events */
     bool filters;          /* the ruleset has firewall rules, and inline_mode is true */
+    uint8_t hooks;         /* ruleset_hooks() */
     bool inline_mode;      /* true: verdicts have effect (IPS); false: passive (IDS, replay without --ips) */
     enum ips_mode mode;    /* with inline_mode only; alert-only: no packet is dropped or changed */
     bool stream_inline;    /* true: stream chunks are inspected before they are forwarded; false: after the receiver has

@@ -111,6 +111,12 @@ struct rule_hook {
     uint8_t progress;     /* RULE_HOOK_APP: progress of the transaction from which on the hook is evaluated */
 };
 
+/* Returns whether rules with the hook are evaluated before the flow or the stream of a packet is updated. */
+static inline bool rule_hook_is_early(const struct rule_hook *hook)
+{
+    return hook->kind == RULE_HOOK_PRE_FLOW || hook->kind == RULE_HOOK_PRE_STREAM;
+}
+
 /* The hooks of the application protocols, for the parser of rules. */
 struct rule_hook_names {
     /* Finds a hook of the protocol with this name. Returns false if there is none. */

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "app_priv.h"
+#include "progress.h"
 
 struct state_condition {
     struct rule_hook state;

@@ -192,12 +192,6 @@ static inline unsigned app_index(const struct app_proto *proto)
     return index;
 }
 
-/* Returns the progress of a complete direction. */
-static inline uint8_t app_complete_progress(const struct app_proto *proto, enum flow_direction direction)
-{
-    return proto->complete[direction] > 0 ? proto->complete[direction] : 1;
-}
-
 /* Increments a counter of the reading's protocol; af->protocol must not be 0. */
 static inline void app_count(struct app *app, const struct app_flow *af, enum app_count what)
 {

@@ -2,7 +2,7 @@
 /*
  * config: changes the configuration for a transaction or a packet when the rule matches: `logging disable, type tx,
  * scope tx` writes no event of the transaction; `tracking disable, type flow, scope packet` gives the packet no flow,
- * in firewall rules with the hook pre_flow.
+ * in rules with the hook pre_flow.
  */
 #include <errno.h>
 
@@ -59,10 +59,10 @@ const struct keyword keyword_config = {
     .value = "logging disable, type tx, scope tx; or tracking disable, type flow, scope packet",
     .help = "writes no event of the transaction in which the rule matches, or gives the packet no flow",
     .manual =
-        "The rule action config is alert with noalert. `tracking disable` is for firewall rules with the hook "
-        "pre_flow: the packet is not part of a flow, so that neither its TCP stream nor its application protocol "
-        "is inspected. `logging disable` does not affect events of files, nor the response to a DNS query, which is "
-        "a transaction of its own.",
+        "The rule action config is alert with noalert. `tracking disable` is for rules with the hook pre_flow: the "
+        "packet is not part of a flow, so that neither its TCP stream nor its application protocol is inspected. "
+        "`logging disable` does not affect events of files, nor the response to a DNS query, which is a "
+        "transaction of its own.",
     .kind = KEYWORD_META,
     .parse = config_keyword_parse,
 };

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "app_priv.h"
+#include "progress.h"
 
 static bool has_name(const struct app_proto *proto, const char *name)
 {

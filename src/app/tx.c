@@ -7,6 +7,7 @@
  * appended, which nearly always keeps the order; if not, the list is sorted before it is read.
  */
 #include "app_priv.h"
+#include "progress.h"
 
 enum { SORT_RUNS = 16 };
 

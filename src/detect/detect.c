@@ -321,6 +321,7 @@ static void begin(struct detector *detector, const struct ruleset *ruleset, cons
         detector->frame_count = detector->frame_payloads_length = 0;
         detector->texts.count = 0;
         detector->filter.verdict = FILTER_NONE;
+        detector->filter.untracked = false;
     }
     reset_candidates(detector);
     detector->payload = pkt->payload;
@@ -334,7 +335,7 @@ static __attribute__((noinline, cold)) void begin_filter(struct evaluation *ev)
 
     if (filter->verdict == FILTER_NONE)
         *filter = (struct filter_decision){ .verdict = FILTER_ACCEPT };
-    ev->is_filtered = ev->input->packet->flow && ev->input->packet->flow->accepted;
+    ev->is_filtered = filter->accept_packet || (ev->input->packet->flow && ev->input->packet->flow->accepted);
     if (!ev->is_filtered && !ev->chunk_only)
         ev->is_refused = !filter_packet(ev, FILTER_PACKET);
     if (filter->pass != RULE_SCOPE_DEFAULT && filter->verdict == FILTER_ACCEPT)
@@ -386,12 +387,24 @@ bool detect_hook(struct detector *detector, const struct ruleset *ruleset, const
                  enum filter_packet_hook hook)
 {
     struct evaluation *ev = &detector->evaluation;
+    bool passes = true;
 
     begin(detector, ruleset, in, NULL);
-    if (detector->filter.verdict == FILTER_NONE)
-        detector->filter = (struct filter_decision){ .verdict = FILTER_ACCEPT };
+    if (ruleset->filter && in->filter != DETECT_FILTER_OFF) {
+        if (detector->filter.verdict == FILTER_NONE)
+            detector->filter = (struct filter_decision){ .verdict = FILTER_ACCEPT };
+        passes = detector->filter.accept_packet || filter_packet(ev, hook);
+        detector->filter.accept_packet |= ev->is_filtered;
+    }
+    if (passes)
+        filter_early_rules(ev, hook);
     detector->begun = in->packet;
-    return filter_packet(ev, hook);
+    return passes;
+}
+
+void detect_abandon(struct detector *detector)
+{
+    detector->begun = NULL;
 }
 
 const struct filter_decision *detector_filter(const struct detector *detector)

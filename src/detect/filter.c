@@ -48,7 +48,7 @@ static const struct rule app_policy_rule = {
 
 /* --- Building ------------------------------------------------------------------------------------- */
 
-static enum filter_packet_hook packet_hook_of(const struct rule *rule)
+enum filter_packet_hook filter_packet_hook_of(const struct rule *rule)
 {
     return rule->hook.kind == RULE_HOOK_PRE_FLOW     ? FILTER_PRE_FLOW
            : rule->hook.kind == RULE_HOOK_PRE_STREAM ? FILTER_PRE_STREAM
@@ -78,7 +78,7 @@ static int add_rule(struct filter *filter, const struct signature *signature, ui
     int err = 0;
 
     if (rule->hook.kind != RULE_HOOK_APP)
-        return signature_list_add(&filter->packet[packet_hook_of(rule)].rules, index);
+        return signature_list_add(&filter->packet[filter_packet_hook_of(rule)].rules, index);
     for (unsigned id = 1; id <= app_list_count && !err; id++) {
         struct filter_side *side = &filter->sides[id * FLOW_DIRECTIONS + rule->hook.direction];
 
@@ -158,6 +158,15 @@ void filter_free(struct filter *filter)
 bool ruleset_has_firewall(const struct ruleset *ruleset)
 {
     return ruleset->filter != NULL;
+}
+
+unsigned ruleset_hooks(const struct ruleset *ruleset, bool firewall)
+{
+    unsigned hooks = 0;
+
+    for (unsigned i = 0; i < FILTER_PACKET_HOOKS; i++)
+        hooks |= (unsigned)(ruleset->early[i].count > 0 || (firewall && ruleset_filters(ruleset, i))) << i;
+    return hooks;
 }
 
 bool ruleset_filters(const struct ruleset *ruleset, enum filter_packet_hook hook)
@@ -300,6 +309,16 @@ bool filter_packet(struct evaluation *ev, enum filter_packet_hook which)
     /* accept:packet and accept:flow also accept the hooks that follow. */
     ev->is_filtered = step == STEP_DONE;
     return step != STEP_DROP;
+}
+
+void filter_early_rules(struct evaluation *ev, enum filter_packet_hook which)
+{
+    const struct signature_list *rules = &ev->ruleset->early[which];
+
+    for (uint32_t i = 0; i < rules->count; i++) {
+        if (matches_packet(ev, &ev->ruleset->signatures[rules->index[i]]))
+            evaluate_hit(ev, rules->index[i]);
+    }
 }
 
 /* --- Hooks of protocols --------------------------------------------------------------------------- */

@@ -48,6 +48,10 @@ void filter_free(struct filter *filter); /* NULL is allowed */
 /* Evaluate the rules of a packet hook, or of the hooks that the transactions of the packet's direction have reached.
  * Return false if the packet is dropped. The decision is in detector->filter. */
 bool filter_packet(struct evaluation *ev, enum filter_packet_hook hook);
+/* Evaluates the rules with the hook pre_flow or pre_stream that are no firewall rules. */
+void filter_early_rules(struct evaluation *ev, enum filter_packet_hook hook);
+/* Returns the packet hook of a rule. */
+enum filter_packet_hook filter_packet_hook_of(const struct rule *rule);
 bool filter_transactions(struct evaluation *ev);
 
 #endif

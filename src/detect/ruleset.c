@@ -118,6 +118,8 @@ static int group_signature(struct ruleset *ruleset, struct group_builder *builde
 
     if (signature->rule->firewall)
         return signature->of_transaction ? transaction_rule_add(ruleset, index) : 0;
+    if (rule_hook_is_early(&signature->rule->hook))
+        return signature_list_add(&ruleset->early[filter_packet_hook_of(signature->rule)], index);
     if (signature->of_frame)
         return frame_rule_add(ruleset, index);
     if (signature->of_transaction) {
@@ -209,6 +211,8 @@ void ruleset_free(struct ruleset *ruleset)
     }
     for (uint32_t i = 0; i < ruleset->buffer_count; i++)
         prefilter_free(ruleset->buffers[i].prefilter);
+    for (unsigned i = 0; i < FILTER_PACKET_HOOKS; i++)
+        free(ruleset->early[i].index);
     for (unsigned i = 0; ruleset->by_event && i < RULESET_MAX_EVENTS; i++)
         free(ruleset->by_event[i].index);
     free(ruleset->by_event);

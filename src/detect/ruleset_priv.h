@@ -91,6 +91,8 @@ struct ruleset {
     uint16_t *group_of;                                 /* index into groups by [traffic][end][port] */
     struct signature_list ip_only[TRAFFIC_COUNT];       /* address-only rules */
     struct address_index *ip_only_index[TRAFFIC_COUNT]; /* index of ip_only by address */
+    struct signature_list early[FILTER_PACKET_HOOKS];   /* rules with the hook pre_flow or pre_stream, without those of
+                                                           the firewall */
     struct signature_list without_ip;                   /* rules that match packets without an IP header */
     struct arena *arena;                                /* memory of transaction plans */
     struct transaction_group *transactions;             /* [protocol id][direction] */

@@ -113,7 +113,9 @@ static void set_scope_and_type(struct signature *signature, const struct rule *r
     signature->has_payload = payload != NULL;
     signature->may_span_segments = signature->scope != SCOPE_PACKET && payload->conditions && payload->conditions->next;
 
-    if (detection_only && tests_detection)
+    if (rule_hook_is_early(&rule->hook))
+        signature->type = RULE_TYPE_PACKET;
+    else if (detection_only && tests_detection)
         signature->type = RULE_TYPE_PROTOCOL_DETECTED;
     else if (addresses_only)
         signature->type = strchr(rule->source->text, '!') || strchr(rule->destination->text, '!')

@@ -237,8 +237,7 @@ static void check_firewall_hook(struct rule_parser *parser, struct span name)
         rule_parser_error(parser, name, "'<' is for hooks of application protocols");
     else if (!of_app && rule->scope == RULE_SCOPE_TX)
         rule_parser_error(parser, name, "the scope 'tx' needs a hook of an application protocol");
-    else if ((rule->hook.kind == RULE_HOOK_PRE_FLOW || rule->hook.kind == RULE_HOOK_PRE_STREAM) &&
-             (rule->scope == RULE_SCOPE_FLOW))
+    else if (rule_hook_is_early(&rule->hook) && rule->scope == RULE_SCOPE_FLOW)
         rule_parser_error(parser, name, "the hook '%s' decides about packets, not flows: write '%s:packet'",
                           rule->hook.name, rule_action_name(rule->action));
     /* Firewall rules decide about single packets; only TCP data that was parsed is a stream. */
@@ -286,9 +285,8 @@ void hook_parse(struct rule_parser *parser, struct span name)
     } else if (and_earlier) {
         rule_parser_unsupported(parser, name, "hook", "'<' before a hook is for firewall rules");
         return;
-    } else if (hook->kind == RULE_HOOK_PRE_FLOW || hook->kind == RULE_HOOK_PRE_STREAM) {
-        rule_parser_unsupported(parser, name, "hook", "the hook '%s' is for firewall rules", hook->name);
-        return;
+    } else if (rule_hook_is_early(hook)) {
+        parser->rule->payload = RULE_PAYLOAD_PACKET_ONLY; /* there is no stream yet */
     }
     if (hook->kind == RULE_HOOK_FLOW_START) {
         parser->keyword = &flow_start_condition;
@@ -300,6 +298,22 @@ void hook_parse(struct rule_parser *parser, struct span name)
     }
 }
 
+/* Returns whether the rule has conditions on transactions. Those of app-layer-event belong to no keyword's protocols.
+ */
+static bool inspects_transactions(const struct rule_parser *parser)
+{
+    return parser->has_application_keyword || parser->rule->transaction_conditions || parser->rule->file_conditions;
+}
+
+void early_rule_check(struct rule_parser *parser)
+{
+    const struct rule *rule = parser->rule;
+
+    if (rule_hook_is_early(&rule->hook) && (inspects_transactions(parser) || rule->payload != RULE_PAYLOAD_PACKET_ONLY))
+        rule_parser_error(parser, parser->statement->text,
+                          "a rule with the hook '%s' can't inspect streams and application protocols", rule->hook.name);
+}
+
 void firewall_rule_check(struct rule_parser *parser)
 {
     const struct rule *rule = parser->rule;
@@ -308,7 +322,7 @@ void firewall_rule_check(struct rule_parser *parser)
     if (!rule->hook.name)
         rule_parser_error(parser, text,
                           "a firewall rule needs a hook after the protocol: 'tcp:all', 'http1:request_line'");
-    else if (rule->hook.kind != RULE_HOOK_APP && parser->has_application_keyword)
+    else if (rule->hook.kind != RULE_HOOK_APP && inspects_transactions(parser))
         rule_parser_error(parser, text,
                           "keywords of application protocols need a hook of the protocol, such as '%s:%s'",
                           parser->applications.count > 0 ? parser->applications.names[0] : "http1", "request_started");

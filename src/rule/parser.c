@@ -553,6 +553,8 @@ int rule_parse(struct rule_parser *parser, struct rule **out)
         err = parse_options(parser, rest);
         if (parser->rule->firewall && parser->mistakes + parser->unsupported == 0)
             firewall_rule_check(parser);
+        else if (!parser->rule->firewall)
+            early_rule_check(parser);
         if (!err && parser->mistakes + parser->unsupported == 0)
             err = finish_rule(parser);
     }

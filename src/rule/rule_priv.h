@@ -47,6 +47,8 @@ void actions_parse(struct rule_parser *parser, struct span words);
 void hook_parse(struct rule_parser *parser, struct span name);
 /* Called after the options of a firewall rule: reports what a firewall rule needs, and what it can't have. */
 void firewall_rule_check(struct rule_parser *parser);
+/* Reports conditions that a rule with the hook pre_flow or pre_stream can't have. */
+void early_rule_check(struct rule_parser *parser);
 
 enum protocol_result { PROTOCOL_OK, PROTOCOL_NOT_SUPPORTED, PROTOCOL_UNKNOWN };
 enum protocol_result protocol_parse(struct span word, const char *const *applications, struct rule_protocol *out);

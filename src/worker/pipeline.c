@@ -144,22 +144,21 @@ static struct detect_input detect_input_of(const struct pipeline *pipeline, stru
     };
 }
 
-/* Evaluates the firewall rules of pre_flow or pre_stream. Returns false if they drop the packet. */
+/* Evaluates the rules of pre_flow or pre_stream. Returns false if firewall rules drop the packet. */
 static bool passes_hook(struct pipeline *pipeline, struct packet *pkt, enum filter_packet_hook hook)
 {
     struct detect_input in;
 
-    if (!pipeline->filters || !ruleset_filters(pipeline->ruleset, hook))
+    if (!(pipeline->hooks >> hook & 1))
         return true;
     in = detect_input_of(pipeline, pkt, INSPECT_FULL);
     return detect_hook(pipeline->detector, pipeline->ruleset, &in, hook);
 }
 
-/* Returns whether a firewall rule of the hook pre_flow, which was evaluated for this packet, has given it no flow. */
+/* Returns whether a rule of the hook pre_flow, which was evaluated for this packet, has given it no flow. */
 static bool is_untracked(const struct pipeline *pipeline)
 {
-    return pipeline->filters && ruleset_filters(pipeline->ruleset, FILTER_PRE_FLOW) &&
-           detector_filter(pipeline->detector)->untracked;
+    return pipeline->hooks >> FILTER_PRE_FLOW & 1 && detector_filter(pipeline->detector)->untracked;
 }
 
 /* Returns the scope for a packet of a flow for which an earlier decision ends the evaluation of rules: the firewall
@@ -496,6 +495,8 @@ static void inspect(struct pipeline *pipeline, struct packet *pkt, enum inspecti
             app_skip_inspection(pkt->flow);
         if (pipeline->has_frames)
             frames_tidy(pipeline, pkt, false);
+        if (pipeline->hooks != 0)
+            detect_abandon(pipeline->detector);
     } else if (scope == INSPECT_REFUSED) {
         count = detect_finish(pipeline->detector, &hits);
     } else {

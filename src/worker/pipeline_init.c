@@ -129,6 +129,7 @@ void pipeline_set_ruleset(struct pipeline *pipeline, const struct ruleset *rules
         return;
     pipeline->ruleset = ruleset;
     pipeline->filters = ruleset && pipeline->inline_mode && ruleset_has_firewall(ruleset);
+    pipeline->hooks = (uint8_t)(ruleset ? ruleset_hooks(ruleset, pipeline->filters) : 0);
     app_set_needs(pipeline->app, ruleset ? ruleset_file_needs(ruleset) : 0);
     frames_configure(pipeline);
 }

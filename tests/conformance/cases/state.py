@@ -151,6 +151,26 @@ config_events = [
     '1 event_type=drop drop.reason=rules dest_port=4000',
 ]
 
+# --- Rules before the flow and the stream are updated; packets without a flow are not inspected as HTTP
+
+early_packets = tcp(80, request('GET /tracked HTTP/1.1')) + tcp(81, request('GET /untracked HTTP/1.1'), client_port=40001) + \
+    udp(4000, client(b'bad'), client(b'good'), client_port=40002)
+early = [
+    (1, 'alert tcp:pre_flow any any -> any 80 (flags:S;)'),
+    (0, 'alert tcp:pre_flow any any -> any 80 (flags:R;)'),
+    (1, 'alert tcp:pre_stream any any -> any 80 (flags:S; flow:to_server;)'),
+    (0, 'alert tcp:pre_stream any any -> any 80 (content:"absent";)'),
+    (0, 'config tcp:pre_flow any any <> any 81 (config:tracking disable, type flow, scope packet;)'),
+    (1, 'alert http any any -> any any (http.uri; content:"tracked";)'),
+    (0, 'alert tcp:pre_stream any any -> any 81 (flags:S;)'),
+    (1, 'drop udp:pre_flow any any -> any 4000 (content:"bad";)'),
+    (1, 'alert udp any any -> any 4000 (content:"good";)'),
+]
+early_events = [
+    '1 event_type=flow dest_port=80', '0 event_type=flow dest_port=81', '1 event_type=drop dest_port=4000',
+    '1 event_type=http http.url=/tracked', '0 event_type=http http.url=/untracked',
+]
+
 # --- Countries of addresses
 
 country_packets = [udp_packet(b'abroad', (40000, 4000)),
@@ -343,6 +363,7 @@ cases = {
     'host_bits': (bit_packets, host_bits),
     'flow_bits': (flow_bit_packets, flow_bits),
     'tx_bits': (tx_bit_packets, tx_bits),
+    'early': Case(early_packets, early, options=['--ips'], events=early_events),
     'config': Case(config_packets, config, options=['--ips'], events=config_events),
     'countries': Case(country_packets, countries, country_files, ['--set', 'geoip-database={folder}/countries.mmdb']),
     'reputations': Case(reputation_packets, reputations, reputation_files,
