@@ -5,6 +5,7 @@
  */
 #include "app_priv.h"
 #include "feed.h"
+#include "frame.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
  *   tx.c         transactions
  *   memory.c     selection of the flow that frees memory when the memcap is nearly used up
  *   expect.c     flows announced by another flow
- *   frame.c      frames, and the keyword frame
+ *   frame.c      frames, and the keyword frame (frame.h)
  *   byterange.c  reassembly of files from byte ranges of several transactions
  *   transfer.c   transfer of flows to another process
  *   registry.c   the table of protocols
@@ -225,14 +225,6 @@ static inline size_t app_flow_memory(const struct app *app)
 {
     return heap_memory(app->heap) - app->byterange_memory;
 }
-
-/* --- frame.c -------------------------------------------------------------------------------------- */
-
-/* Announces the frame of the whole direction, and ends it with the direction. Called before the parser. */
-void app_frame_stream(struct app_context *context, const struct app_input *in);
-/* Ends the frames whose length is not known, because another protocol follows. */
-void app_end_frames(struct app_flow *af);
-void app_free_frames(struct app *app, struct app_flow *af);
 
 /* --- tx.c ----------------------------------------------------------------------------------------- */
 

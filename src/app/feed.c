@@ -22,6 +22,7 @@
 
 #include "app_priv.h"
 #include "feed.h"
+#include "frame.h"
 #include "sluice/stream.h"
 
 /* --- State of the flow --------------------------------------------------------------------------- */

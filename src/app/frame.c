@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "app_priv.h"
+#include "frame.h"
 #include "sluice/keyword.h"
 #include "sluice/stream.h"
 
@@ -71,6 +72,16 @@ static struct app_frame *last_frame(struct app_frames *frames, unsigned type)
     return NULL;
 }
 
+/* Sets the length. The last byte is inspected again if it was inspected when it was not known to be the last one. */
+static void set_length(struct app_frame *frame, uint64_t length)
+{
+    uint64_t end = frame->offset + length;
+
+    if (frame->length == APP_FRAME_UNKNOWN && length != APP_FRAME_UNKNOWN && length > 0 && frame->inspected >= end)
+        frame->inspected = end - 1;
+    frame->length = length;
+}
+
 void app_frame_add(struct app_context *context, const struct app_input *in, uint32_t at, uint64_t length, unsigned type,
                    const struct app_tx *tx)
 {
@@ -82,7 +93,7 @@ void app_frame_add(struct app_context *context, const struct app_input *in, uint
         frame = last_frame(frames, type);
         if (!frame || frame->offset != offset)
             return;
-        frame->length = length;
+        set_length(frame, length);
     } else {
         frame = append_frame(context, slot);
         if (!frame)
@@ -122,7 +133,7 @@ void app_frame_end(struct app_context *context, const struct app_input *in, uint
     uint64_t end = in->transport == APP_UDP ? at : in->offset + at;
 
     if (frame && frame->length == APP_FRAME_UNKNOWN && end >= frame->offset)
-        frame->length = end - frame->offset;
+        set_length(frame, end - frame->offset);
 }
 
 void app_frame_set_tx(struct app_context *context, enum flow_direction direction, unsigned type,
@@ -157,7 +168,7 @@ void app_end_frames(struct app_flow *af)
             struct app_frame *frame = &frames->list[i];
 
             if (frame->length == APP_FRAME_UNKNOWN)
-                frame->length = end > frame->offset ? end - frame->offset : 0;
+                set_length(frame, end > frame->offset ? end - frame->offset : 0);
         }
         if (frames)
             frames->announced = 0;

@@ -118,12 +118,13 @@ nfs_rules = [
 
 # --- SMTP
 
-smtp = tcp(25, server(b'220 mx.example.net ESMTP\r\n'), client(b'EHLO client.example.org\r\n'), server(b'250 ok\r\n'),
-           client(b'AUTH PLAIN AGdhbHVudA==\r\n'), server(b'235 go on\r\n'),
-           client(b'MAIL FROM:<a@example.org>\r\n'), server(b'250 ok\r\n'), client(b'RCPT TO:<b@example.net>\r\n'),
-           server(b'250 ok\r\n'), client(b'DATA\r\n'), server(b'354 go ahead\r\n'),
-           client(b'Subject: frames\r\n\r\nthe first line\r\n'), client(b'the last line\r\n.\r\n'),
-           server(b'250 queued\r\n'), client(b'QUIT\r\n'), server(b'221 bye\r\n'))
+smtp_turns = [server(b'220 mx.example.net ESMTP\r\n'), client(b'EHLO client.example.org\r\n'), server(b'250 ok\r\n'),
+              client(b'AUTH PLAIN AGdhbHVudA==\r\n'), server(b'235 go on\r\n'),
+              client(b'MAIL FROM:<a@example.org>\r\n'), server(b'250 ok\r\n'), client(b'RCPT TO:<b@example.net>\r\n'),
+              server(b'250 ok\r\n'), client(b'DATA\r\n'), server(b'354 go ahead\r\n'),
+              client(b'Subject: frames\r\n\r\nthe first line\r\n'), client(b'the last line\r\n.\r\n'),
+              server(b'250 queued\r\n'), client(b'QUIT\r\n'), server(b'221 bye\r\n')]
+smtp = tcp(25, *smtp_turns)
 smtp_rules = [
     (1, rule('smtp', 'frame:smtp.command_line; content:"MAIL FROM:"; startswith; content:">|0d 0a|"; endswith;')),
     (1, rule('smtp', 'frame:smtp.command_line; content:"AUTH PLAIN "; base64_decode:relative; base64_data; '
@@ -249,6 +250,9 @@ cases = {
     'dcerpc': Case(dcerpc, dcerpc_rules),
     'nfs': Case(nfs, nfs_rules),
     'smtp': Case(smtp, smtp_rules, events=smtp_events),
+    'smtp_in_pieces_inline': Case(tcp(25, *smtp_turns, cut=1), [
+        (1, rule('smtp', 'frame:data; content:"the last line|0d 0a|"; endswith;')),
+        (0, rule('smtp', 'frame:data; content:"the last line|0d 0a|."; endswith;'))], options=inline),
     'starttls': Case(starttls, starttls_rules),
     'sip': Case(sip, sip_rules),
     'mqtt': Case(mqtt_packets, mqtt_rules, events=mqtt_events),
