@@ -275,8 +275,12 @@ void http_transfer(struct app_context *context, void *state, struct transfer *t)
     uint16_t kind;
 
     if (!t->reading) {
+        const struct app_tx *first = app_tx_first(context);
+
         for (struct app_tx *tx = app_tx_first(context); tx; tx = tx->next) {
-            if (app_tx_is_pending(tx) && ((struct http_tx *)tx)->reading == 0)
+            /* The list has the transactions of the flow's other readings, too. */
+            if (tx->flow == first->flow && tx->proto == first->proto && app_tx_is_pending(tx) &&
+                ((struct http_tx *)tx)->reading == 0)
                 write_transaction(context, t, state, (struct http_tx *)tx);
         }
         size_t start = transfer_part_start(t, PART_PARSERS);
