@@ -357,6 +357,12 @@ struct app_proto {
     size_t buffer_count;
     const struct app_condition *conditions;
     size_t condition_count;
+    /* Optional: the protocol that app_refine_protocol() refines to this one, whose buffers and conditions this one has,
+     * too. */
+    const struct app_proto *extends;
+    /* Optional: the transaction of another protocol that a direction of the transaction contains, as for DNS over
+     * HTTP. Returns NULL if there is none. */
+    const struct app_tx *(*inner)(const struct app_tx *tx, enum flow_direction direction);
     bool grows_at_segment_end; /* growing buffers usually grow by the last bytes of a segment, so that one scan can
                                   search the stream and the buffer (merged database) */
 
@@ -378,6 +384,8 @@ struct app_proto {
     void (*log_own)(const struct app_tx *tx, struct fields *out);
     /* Optional: returns false if the transaction must not be logged, such as a TLS session without certificate. */
     bool (*wants_log)(const struct app_tx *tx, const void *settings);
+    /* Optional: returns the protocol as which the transaction is logged: this one, or the one that it extends. */
+    const struct app_proto *(*logs_as)(const struct app_tx *tx);
     /* Optional: returns true if the event has the direction from server to client, like the message that it describes
      * (a DNS response); false: from client to server. */
     bool (*logs_from_server)(const struct app_tx *tx, const void *settings);
@@ -547,8 +555,9 @@ void app_change_protocol(struct app_context *context, const char *name, bool opt
  * app_expectation_tag(). Returns false for more than APP_TAG_MAX bytes, and without memory. */
 enum { APP_TAG_MAX = 32 << 10 };
 bool app_set_tag(struct app_context *context, const void *bytes, uint32_t length);
-/* Continues the flow, and its transactions that rules have not inspected, as a protocol that extends the current one:
- * it has the same parser, state and transactions, and further buffers. Returns false if that protocol is disabled. */
+/* Continues the flow, and its transactions that rules have not inspected, as a protocol that extends the current one
+ * (app_proto.extends): it has the same parser, state and transactions, and further buffers. Returns false if that
+ * protocol is disabled. */
 bool app_refine_protocol(struct app_context *context, const struct app_proto *proto);
 /* Stops parsing the flow, because the following bytes are encrypted. `whole`: rules do not inspect the following bytes
  * as raw bytes either. */
@@ -824,6 +833,8 @@ void app_tx_set_logged(struct app_tx *tx);
 uint64_t app_tx_total(const struct flow *flow);
 uint64_t app_tx_count(const struct flow *flow);
 bool app_tx_is_complete(const struct app_tx *tx, enum flow_direction direction);
+/* Returns the id of the protocol as which the transaction is logged (app_proto.logs_as). */
+unsigned app_tx_log_protocol(const struct app_tx *tx);
 /* Whether the event of the transaction is to be written now. `flow_ends`: no more data will come. */
 bool app_tx_needs_log(const struct app *app, const struct app_tx *tx, bool flow_ends);
 const void *app_proto_settings(const struct app *app, const struct app_proto *proto);

@@ -203,6 +203,11 @@ bool app_refine_protocol(struct app_context *context, const struct app_proto *pr
     app_set_flow_protocol(af, id);
     app_set_direction_protocol(af, FLOW_TO_SERVER, id);
     app_set_direction_protocol(af, FLOW_TO_CLIENT, id);
+    /* Rules with app-layer-protocol alone are evaluated again, unless they will be in any case. */
+    if (!af->side[FLOW_TO_SERVER].comparing && !af->side[FLOW_TO_CLIENT].comparing) {
+        app_set_detected(af, FLOW_TO_SERVER);
+        app_set_detected(af, FLOW_TO_CLIENT);
+    }
     app_count(context->app, af, COUNT_FLOW);
     return true;
 }

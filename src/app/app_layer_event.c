@@ -10,9 +10,9 @@
 #include "app_priv.h"
 
 struct event_condition {
-    unsigned proto; /* id of the protocol; not set for an event of protocol detection */
-    unsigned event; /* event of the protocol, or enum app_layer_event */
-    const char *words[2];
+    unsigned proto;                           /* id of the protocol; not set for an event of protocol detection */
+    unsigned event;                           /* event of the protocol, or enum app_layer_event */
+    const char *words[APP_MAX_PROTOCOLS + 1]; /* the protocol, and those that extend it */
 };
 
 static const char *const layer_events[] = {
@@ -35,7 +35,11 @@ static bool match_transaction(const struct match_input *in, const void *data)
 {
     const struct event_condition *condition = data;
 
-    return in->transaction->protocol == condition->proto && app_tx_has_event(in->transaction, condition->event);
+    const struct app_tx *tx = in->transaction;
+    bool has_events = tx->protocol == condition->proto ||
+                      (tx->proto->extends && tx->proto->extends == app_proto_by_id(condition->proto));
+
+    return has_events && app_tx_has_event(tx, condition->event);
 }
 
 static bool match_packet(const struct match_input *in, const void *data)
@@ -110,6 +114,9 @@ static int parse_protocol_event(struct rule_parser *parser, struct span text, st
             continue;
         condition->event = (unsigned)i;
         condition->words[0] = proto->name;
+        for (size_t k = 0, count = 1; k < app_list_count; k++)
+            if (app_list[k]->extends == proto)
+                condition->words[count++] = app_list[k]->name;
         if (rule_parser_require_applications(parser, condition->words))
             return -EINVAL;
         return rule_parser_add_transaction_condition(parser, condition, false);

@@ -303,8 +303,11 @@ static unsigned identify_first_bytes(struct feeding *f, enum flow_direction dire
     bool reversed;
     unsigned id = app_identify(f->app, side, &probe, 0, unsure, &reversed);
 
+    const struct app_proto *current = app_proto_by_id(f->af->protocol), *found = app_proto_by_id(id);
+
     *unsure = id == 0 && *unsure && probe.length < COMPARED_MAX;
-    return id;
+    /* The current protocol may have refined the one that the bytes identify. */
+    return current && found && current->extends == found ? f->af->protocol : id;
 }
 
 /* Appends bytes to side->compared, up to COMPARED_MAX in total. Returns false without memory. */

@@ -391,9 +391,16 @@ static bool has_log_progress(const struct app_tx *tx, enum flow_direction direct
     return !(tx->directions >> direction & 1) || tx->progress[direction] >= wanted;
 }
 
+unsigned app_tx_log_protocol(const struct app_tx *tx)
+{
+    const struct app_proto *proto = tx->proto->logs_as ? tx->proto->logs_as(tx) : tx->proto;
+
+    return proto == tx->proto ? tx->protocol : app_index(proto) + 1;
+}
+
 bool app_tx_needs_log(const struct app *app, const struct app_tx *tx, bool flow_ends)
 {
-    const struct app_proto *proto = tx->proto;
+    const struct app_proto *proto = app_proto_by_id(app_tx_log_protocol(tx));
 
     if (tx->logged || tx->log_never || !proto->log_type)
         return false;

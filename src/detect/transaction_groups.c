@@ -12,24 +12,28 @@
 
 #include "detect_priv.h"
 
-static bool carries_files(const struct app_proto *proto, enum flow_direction direction)
+/* Returns the row of the keyword in the buffers of the protocol, or of the one that it extends; NULL: there is none. */
+static const struct app_buffer *find_buffer(const struct app_proto *proto, const struct keyword *keyword,
+                                            enum flow_direction direction)
 {
-    for (size_t i = 0; i < proto->buffer_count; i++)
-        if (proto->buffers[i].keyword == &keyword_file_data && proto->buffers[i].directions >> direction & 1)
-            return true;
-    return false;
+    for (; proto; proto = proto->extends) {
+        for (size_t i = 0; i < proto->buffer_count; i++) {
+            if (proto->buffers[i].keyword == keyword && proto->buffers[i].directions >> direction & 1)
+                return &proto->buffers[i];
+        }
+    }
+    return NULL;
 }
 
 static const struct app_buffer *transaction_access(const struct app_proto *proto, const struct keyword *keyword,
                                                    enum flow_direction direction)
 {
-    for (size_t i = 0; i < proto->buffer_count; i++) {
-        if (proto->buffers[i].keyword == keyword && proto->buffers[i].directions >> direction & 1)
-            return &proto->buffers[i];
-    }
-    if ((keyword == &keyword_file_name || keyword == &keyword_file_magic) && carries_files(proto, direction))
+    const struct app_buffer *buffer = find_buffer(proto, keyword, direction);
+
+    if (!buffer && (keyword == &keyword_file_name || keyword == &keyword_file_magic) &&
+        find_buffer(proto, &keyword_file_data, direction))
         return app_file_buffer(keyword);
-    return NULL;
+    return buffer;
 }
 
 /* Returns the lowest progress at which the condition can be evaluated; -1: never. Conditions of keywords without
@@ -37,9 +41,11 @@ static const struct app_buffer *transaction_access(const struct app_proto *proto
 static int condition_progress(const struct app_proto *proto, const struct keyword *keyword,
                               enum flow_direction direction)
 {
-    for (size_t i = 0; i < proto->condition_count; i++) {
-        if (proto->conditions[i].keyword == keyword && proto->conditions[i].directions >> direction & 1)
-            return proto->conditions[i].progress;
+    for (; proto; proto = proto->extends) {
+        for (size_t i = 0; i < proto->condition_count; i++) {
+            if (proto->conditions[i].keyword == keyword && proto->conditions[i].directions >> direction & 1)
+                return proto->conditions[i].progress;
+        }
     }
     return keyword->scope.applications ? -1 : 0;
 }
@@ -183,7 +189,7 @@ static int add_plan(struct ruleset *ruleset, uint32_t index, unsigned id, enum f
     if (rule->directions && !(rule->directions >> evaluated & 1))
         return 0;
     for (const struct condition *c = rule->file_conditions; c; c = c->next) {
-        if (!carries_files(proto, direction_of(c->directions, evaluated)))
+        if (!find_buffer(proto, &keyword_file_data, direction_of(c->directions, evaluated)))
             return 0;
     }
     for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next)

@@ -13,7 +13,7 @@ enum described { OF_TRANSACTION, OF_FILE, OF_ALERT }; /* the event in which the 
 
 static void describe(struct fields *fields, const struct app *app, const struct app_tx *tx, enum described event)
 {
-    const struct app_proto *proto = tx->proto;
+    const struct app_proto *proto = app_proto_by_id(app_tx_log_protocol(tx));
 
     if (!proto->log || !proto->log_key)
         return;
@@ -55,8 +55,10 @@ static void describe_alert(struct record_scratch *scratch, const struct app *app
         fields_array_close(fields);
     }
     out->length = fields->length - out->at;
-    if (tx->proto->log_own)
-        tx->proto->log_own(tx, fields);
+    const struct app_proto *proto = app_proto_by_id(app_tx_log_protocol(tx));
+
+    if (proto->log_own)
+        proto->log_own(tx, fields);
     out->own_length = fields->length - out->at - out->length;
 }
 
@@ -245,13 +247,14 @@ void output_transaction(struct output_port *port, const struct packet *pkt, cons
 {
     struct record_scratch *scratch = output_scratch(port);
     const struct eve_options *eve = output_eve(port);
-    const struct app_proto *proto = tx->proto;
+    const unsigned id = app_tx_log_protocol(tx);
+    const struct app_proto *proto = app_proto_by_id(id);
     uint32_t wanted = output_wanted(port);
 
     if (!(wanted & APP_RECORD_KINDS))
         return;
     flow_variables_collect(scratch, NULL, eve->metadata ? flow : NULL);
-    if (wanted & 1u << OUTPUT_APP && eve->app[tx->protocol - 1] && proto->log_type && !tx->only_events) {
+    if (wanted & 1u << OUTPUT_APP && eve->app[id - 1] && proto->log_type && !tx->only_events) {
         bool from_server = proto->logs_from_server && proto->logs_from_server(tx, app_proto_settings(app, proto));
 
         fields_init(&scratch->fields, scratch->field_bytes, sizeof(scratch->field_bytes));
@@ -268,7 +271,7 @@ void output_transaction(struct output_port *port, const struct packet *pkt, cons
     for (unsigned event = next_event(tx, 0); event < proto->event_count; event = next_event(tx, event + 1)) {
         fields_init(&scratch->fields, scratch->field_bytes, sizeof(scratch->field_bytes));
         fields_object_open(&scratch->fields, "anomaly");
-        fields_string(&scratch->fields, "app_proto", proto->name);
+        fields_string(&scratch->fields, "app_proto", tx->proto->name);
         fields_string(&scratch->fields, "type", "applayer");
         fields_string(&scratch->fields, "event", proto->events[event].name);
         fields_string(&scratch->fields, "layer", "proto_parser");

@@ -115,15 +115,16 @@ void app_rig_free(struct app_rig *rig)
 /* Writes the log of a transaction and its events as one object: {"members":...,"events":["a"]}. */
 static void app_rig_render(struct app_rig *rig, const struct app_tx *tx, struct text *out)
 {
+    const struct app_proto *proto = app_proto_by_id(app_tx_log_protocol(tx));
     struct fields fields;
 
     text_reset(out);
     json_object_open(out, NULL);
-    if (tx->proto->log) {
+    if (proto->log) {
         fields_init(&fields, rig->fields, sizeof(rig->fields));
-        tx->proto->log(tx, app_proto_settings(rig->app, tx->proto), &fields);
-        if (tx->proto->log_top_level)
-            tx->proto->log_top_level(tx, app_proto_settings(rig->app, tx->proto), &fields);
+        proto->log(tx, app_proto_settings(rig->app, proto), &fields);
+        if (proto->log_top_level)
+            proto->log_top_level(tx, app_proto_settings(rig->app, proto), &fields);
         app_rig_require(fields.depth == 0, "an object of the log was left open");
         app_rig_require(fields_render(rig->fields, fields.length, out), "the log is not well-formed");
     }
@@ -173,11 +174,22 @@ static void app_rig_read(const struct app_bytes *bytes)
     }
 }
 
+/* The buffers of a protocol, and of the one that it extends. */
+static size_t app_rig_buffer_count(const struct app_proto *proto)
+{
+    return proto->buffer_count + (proto->extends ? proto->extends->buffer_count : 0);
+}
+
+static const struct app_buffer *app_rig_buffer_row(const struct app_proto *proto, size_t index)
+{
+    return index < proto->buffer_count ? &proto->buffers[index] : &proto->extends->buffers[index - proto->buffer_count];
+}
+
 /* Reads all available buffers of a transaction, as rules would. */
 static void app_rig_read_all(struct app_tx *tx)
 {
-    for (size_t i = 0; i < tx->proto->buffer_count; i++) {
-        const struct app_buffer *buffer = &tx->proto->buffers[i];
+    for (size_t i = 0; i < app_rig_buffer_count(tx->proto); i++) {
+        const struct app_buffer *buffer = app_rig_buffer_row(tx->proto, i);
         struct app_bytes bytes = { 0 };
 
         for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
@@ -327,8 +339,8 @@ bool app_rig_buffer(const struct app_rig *rig, uint64_t id, const char *keyword,
 {
     const struct app_tx *tx = app_rig_tx(rig, id);
 
-    for (size_t i = 0; tx && i < tx->proto->buffer_count; i++) {
-        const struct app_buffer *buffer = &tx->proto->buffers[i];
+    for (size_t i = 0; tx && i < app_rig_buffer_count(tx->proto); i++) {
+        const struct app_buffer *buffer = app_rig_buffer_row(tx->proto, i);
 
         if (!(buffer->directions >> direction & 1) || strcmp(buffer->keyword->name, keyword) != 0)
             continue;

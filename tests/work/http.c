@@ -465,6 +465,27 @@ static void almost_boundaries(struct work *work, uint32_t units)
     form(work, units, "--b\r\nContent-Disposition: form-data; filename=\"a\"\r\n\r\n", "\r\n--\r\n--\n--a");
 }
 
+/* Requests with parameters that could be DNS messages. */
+static void doh2_paths(struct work *work, uint32_t units)
+{
+    static const uint8_t settings[] = { 0, 0, 0, 4, 0, 0, 0, 0, 0 };
+    struct wire wire = { 0 };
+
+    wire_text(&wire, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    wire_put(&wire, settings, sizeof(settings));
+    for (uint32_t i = 0; i < units; i++) {
+        wire_number(&wire, 3, 3 + 2 + 12 * 8); /* HEADERS with END_STREAM and END_HEADERS */
+        wire_number(&wire, 2, 1 << 8 | 5);
+        wire_number(&wire, 4, 2 * i + 1);
+        wire_number(&wire, 3, 0x820400 | (2 + 12 * 8)); /* :method GET, and the name :path */
+        wire_text(&wire, "/?");
+        for (unsigned k = 0; k < 12; k++)
+            wire_text(&wire, "dns=AAA&");
+    }
+    work_send(work, FLOW_TO_SERVER, &wire);
+    wire_free(&wire);
+}
+
 #define ROW(text, function, ...)                                                                                       \
     {                                                                                                                  \
         .name = "HTTP: " text, .proto = "http", .port = 80, .run = function, __VA_ARGS__                               \
@@ -541,5 +562,11 @@ const struct flood http_floods[] = {
     ROW("headers of a part", part_headers, .units = 2000, .memory_kib = 1024),
     ROW("a preamble without end", endless_preamble, .units = 2000, .memory_kib = 1024),
     ROW("what is almost a boundary", almost_boundaries, .units = 2000, .memory_kib = 1024),
+    { .name = "HTTP/2: paths with DNS messages",
+      .proto = "http2",
+      .port = 80,
+      .run = doh2_paths,
+      .units = 500,
+      .memory_kib = 8192 },
 };
 const size_t http_flood_count = sizeof(http_floods) / sizeof(http_floods[0]);

@@ -158,6 +158,13 @@ enum app_probe_result dns_probe_lenient(const struct app_probe *in);
 enum { DNS_BUFFERS = 8, DNS_CONDITIONS = 3, MDNS_BUFFERS = 5, LLMNR_BUFFERS = 5 };
 extern const struct app_buffer dns_buffers[DNS_BUFFERS], mdns_buffers[MDNS_BUFFERS], llmnr_buffers[LLMNR_BUFFERS];
 extern const struct app_condition dns_conditions[DNS_CONDITIONS];
+extern const struct keyword keyword_dns_query, keyword_dns_query_name, keyword_dns_queries_rrname,
+    keyword_dns_answer_name, keyword_dns_answers_rrname, keyword_dns_authorities_rrname, keyword_dns_additionals_rrname,
+    keyword_dns_response_rrname, keyword_dns_opcode, keyword_dns_rcode, keyword_dns_rrtype;
+/* The names of the records of a section: part is enum dns_section. */
+bool dns_get_record_name(const struct app_tx *tx, struct app_selector which, struct app_bytes *out);
+/* The names in a response: those of its queries and records, and those in the data of the records. */
+bool dns_get_response(const struct app_tx *tx, struct app_selector which, struct app_bytes *out);
 
 /* --- types.c ----------------------------------------------------------------------------------------- */
 
@@ -201,7 +208,7 @@ struct dns_settings {
     bool all_types;                                 /* messages with queries of any type are logged */
     bool types[DNS_LOG_TYPES]; /* without all_types: messages with queries of type i are logged if types[i] is true */
 };
-extern const struct setting dns_setting_rows[], mdns_setting_rows[], llmnr_setting_rows[];
+extern const struct setting dns_setting_rows[], doh2_setting_rows[], mdns_setting_rows[], llmnr_setting_rows[];
 int dns_configure(const struct config *config, void *settings);
 
 #endif

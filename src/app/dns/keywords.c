@@ -25,20 +25,24 @@ static bool get_name(const struct dns_tx *tx, const struct dns_records *section,
     return set_bytes(tx, &section->first[section->first[index].named].name, out);
 }
 
-/* Names of the records of a section: part is enum dns_section. */
-static bool get_record_name(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
+/* Returns the message of a transaction: the transaction itself, or the message of a direction of DNS over HTTP. Returns
+ * NULL if there is none. */
+static const struct dns_tx *get_message(const struct app_tx *tx, enum flow_direction direction)
 {
-    const struct dns_tx *dns = (const struct dns_tx *)tx;
-
-    return get_name(dns, &dns->section[which.part], which.index, out);
+    return (const struct dns_tx *)(tx->proto->inner ? tx->proto->inner(tx, direction) : tx);
 }
 
-/* The names in a response: those of its queries and records, and those in the data of the records. */
-static bool get_response(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
+bool dns_get_record_name(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
 {
-    const struct dns_tx *dns = (const struct dns_tx *)tx;
+    const struct dns_tx *dns = get_message(tx, which.direction);
 
-    bool response = dns->response || (tx->directions == APP_BOTH && dns->flags & DNS_RESPONSE);
+    return dns && get_name(dns, &dns->section[which.part], which.index, out);
+}
+
+bool dns_get_response(const struct app_tx *tx, struct app_selector which, struct app_bytes *out)
+{
+    const struct dns_tx *dns = get_message(tx, which.direction);
+    bool response = dns && (dns->response || (dns->tx.directions == APP_BOTH && dns->flags & DNS_RESPONSE));
 
     for (unsigned i = 0; response && i < DNS_SECTIONS; i++) {
         const struct dns_records *section = &dns->section[i];
@@ -53,7 +57,7 @@ static bool get_response(const struct app_tx *tx, struct app_selector which, str
     return false;
 }
 
-static const char *const dns_applications[] = { "dns", NULL };
+static const char *const dns_applications[] = { "dns", "doh2", NULL };
 static const char *const mdns_applications[] = { "mdns", NULL };
 static const char *const llmnr_applications[] = { "llmnr", NULL };
 
@@ -205,39 +209,41 @@ const struct keyword keyword_llmnr_response_rrname = {
 };
 
 const struct app_buffer dns_buffers[DNS_BUFFERS] = {
-    { &keyword_dns_query, APP_TO_SERVER, DNS_COMPLETE, .get = get_record_name, .part = DNS_QUERIES },
-    { &keyword_dns_query_name, APP_BOTH, DNS_COMPLETE, .get = get_record_name, .part = DNS_QUERIES },
-    { &keyword_dns_queries_rrname, APP_BOTH, DNS_COMPLETE, .get = get_record_name, .part = DNS_QUERIES },
-    { &keyword_dns_answer_name, APP_BOTH, DNS_COMPLETE, .get = get_record_name, .part = DNS_ANSWERS },
-    { &keyword_dns_answers_rrname, APP_BOTH, DNS_COMPLETE, .get = get_record_name, .part = DNS_ANSWERS },
-    { &keyword_dns_authorities_rrname, APP_TO_CLIENT, DNS_COMPLETE, .get = get_record_name, .part = DNS_AUTHORITIES },
-    { &keyword_dns_additionals_rrname, APP_TO_CLIENT, DNS_COMPLETE, .get = get_record_name, .part = DNS_ADDITIONALS },
-    { &keyword_dns_response_rrname, APP_TO_CLIENT, DNS_COMPLETE, .get = get_response },
+    { &keyword_dns_query, APP_TO_SERVER, DNS_COMPLETE, .get = dns_get_record_name, .part = DNS_QUERIES },
+    { &keyword_dns_query_name, APP_BOTH, DNS_COMPLETE, .get = dns_get_record_name, .part = DNS_QUERIES },
+    { &keyword_dns_queries_rrname, APP_BOTH, DNS_COMPLETE, .get = dns_get_record_name, .part = DNS_QUERIES },
+    { &keyword_dns_answer_name, APP_BOTH, DNS_COMPLETE, .get = dns_get_record_name, .part = DNS_ANSWERS },
+    { &keyword_dns_answers_rrname, APP_BOTH, DNS_COMPLETE, .get = dns_get_record_name, .part = DNS_ANSWERS },
+    { &keyword_dns_authorities_rrname, APP_TO_CLIENT, DNS_COMPLETE, .get = dns_get_record_name,
+      .part = DNS_AUTHORITIES },
+    { &keyword_dns_additionals_rrname, APP_TO_CLIENT, DNS_COMPLETE, .get = dns_get_record_name,
+      .part = DNS_ADDITIONALS },
+    { &keyword_dns_response_rrname, APP_TO_CLIENT, DNS_COMPLETE, .get = dns_get_response },
 };
 
 const struct app_buffer mdns_buffers[MDNS_BUFFERS] = {
-    { &keyword_mdns_queries_rrname, APP_BOTH, DNS_COMPLETE, .get = get_record_name, .part = DNS_QUERIES },
-    { &keyword_mdns_answers_rrname, APP_BOTH, DNS_COMPLETE, .get = get_record_name, .part = DNS_ANSWERS },
-    { &keyword_mdns_authorities_rrname, APP_BOTH, DNS_COMPLETE, .get = get_record_name, .part = DNS_AUTHORITIES },
-    { &keyword_mdns_additionals_rrname, APP_BOTH, DNS_COMPLETE, .get = get_record_name, .part = DNS_ADDITIONALS },
-    { &keyword_mdns_response_rrname, APP_BOTH, DNS_COMPLETE, .get = get_response },
+    { &keyword_mdns_queries_rrname, APP_BOTH, DNS_COMPLETE, .get = dns_get_record_name, .part = DNS_QUERIES },
+    { &keyword_mdns_answers_rrname, APP_BOTH, DNS_COMPLETE, .get = dns_get_record_name, .part = DNS_ANSWERS },
+    { &keyword_mdns_authorities_rrname, APP_BOTH, DNS_COMPLETE, .get = dns_get_record_name, .part = DNS_AUTHORITIES },
+    { &keyword_mdns_additionals_rrname, APP_BOTH, DNS_COMPLETE, .get = dns_get_record_name, .part = DNS_ADDITIONALS },
+    { &keyword_mdns_response_rrname, APP_BOTH, DNS_COMPLETE, .get = dns_get_response },
 };
 
 const struct app_buffer llmnr_buffers[LLMNR_BUFFERS] = {
-    { &keyword_llmnr_queries_rrname, APP_BOTH, DNS_COMPLETE, .get = get_record_name, .part = DNS_QUERIES },
-    { &keyword_llmnr_answers_rrname, APP_BOTH, DNS_COMPLETE, .get = get_record_name, .part = DNS_ANSWERS },
-    { &keyword_llmnr_authorities_rrname, APP_BOTH, DNS_COMPLETE, .get = get_record_name, .part = DNS_AUTHORITIES },
-    { &keyword_llmnr_additionals_rrname, APP_BOTH, DNS_COMPLETE, .get = get_record_name, .part = DNS_ADDITIONALS },
-    { &keyword_llmnr_response_rrname, APP_BOTH, DNS_COMPLETE, .get = get_response },
+    { &keyword_llmnr_queries_rrname, APP_BOTH, DNS_COMPLETE, .get = dns_get_record_name, .part = DNS_QUERIES },
+    { &keyword_llmnr_answers_rrname, APP_BOTH, DNS_COMPLETE, .get = dns_get_record_name, .part = DNS_ANSWERS },
+    { &keyword_llmnr_authorities_rrname, APP_BOTH, DNS_COMPLETE, .get = dns_get_record_name, .part = DNS_AUTHORITIES },
+    { &keyword_llmnr_additionals_rrname, APP_BOTH, DNS_COMPLETE, .get = dns_get_record_name, .part = DNS_ADDITIONALS },
+    { &keyword_llmnr_response_rrname, APP_BOTH, DNS_COMPLETE, .get = dns_get_response },
 };
 
 /* --- Numbers ----------------------------------------------------------------------------------------- */
 
 static bool dns_opcode_match(const struct match_input *in, const void *data)
 {
-    const struct dns_tx *dns = (const struct dns_tx *)in->transaction;
+    const struct dns_tx *dns = get_message(in->transaction, in->direction);
 
-    return dns->parsed && number_range_has(data, dns->flags >> 11 & 15);
+    return dns && dns->parsed && number_range_has(data, dns->flags >> 11 & 15);
 }
 
 static int dns_opcode_parse(struct rule_parser *parser, struct span value)
@@ -257,9 +263,9 @@ const struct keyword keyword_dns_opcode = {
 
 static bool dns_rcode_match(const struct match_input *in, const void *data)
 {
-    const struct dns_tx *dns = (const struct dns_tx *)in->transaction;
+    const struct dns_tx *dns = get_message(in->transaction, in->direction);
 
-    return dns->parsed && number_range_has(data, dns->flags & DNS_RCODE);
+    return dns && dns->parsed && number_range_has(data, dns->flags & DNS_RCODE);
 }
 
 static int dns_rcode_parse(struct rule_parser *parser, struct span value)
@@ -284,9 +290,12 @@ static uint64_t get_type(const void *of, unsigned index)
 
 static bool dns_rrtype_match(const struct match_input *in, const void *data)
 {
-    const struct dns_tx *dns = (const struct dns_tx *)in->transaction;
-    const struct dns_records *section = &dns->section[in->direction == FLOW_TO_SERVER ? DNS_QUERIES : DNS_ANSWERS];
+    const struct dns_tx *dns = get_message(in->transaction, in->direction);
+    const struct dns_records *section;
 
+    if (!dns)
+        return false;
+    section = &dns->section[in->direction == FLOW_TO_SERVER ? DNS_QUERIES : DNS_ANSWERS];
     return number_list_match(data, get_type, section, section->count);
 }
 

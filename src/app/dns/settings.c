@@ -67,6 +67,34 @@ const struct setting dns_setting_rows[] = {
     { .name = NULL },
 };
 
+const struct setting doh2_setting_rows[] = {
+    { .name = "eve.types.doh2",
+      .type = SETTING_SECTION,
+      .help = "Event type dns for DNS over HTTP/2: a request with its response" },
+    { .name = "eve.types.doh2.requests",
+      SETTING_FIELD(dns_settings, requests),
+      .type = SETTING_BOOL,
+      .default_value = "yes",
+      .help = "Log DNS requests without a DNS response" },
+    { .name = "eve.types.doh2.responses",
+      SETTING_FIELD(dns_settings, responses),
+      .type = SETTING_BOOL,
+      .default_value = "yes",
+      .help = "Log DNS responses" },
+    { .name = "eve.types.doh2.types",
+      SETTING_FIELD(dns_settings, type_names),
+      .type = SETTING_LIST,
+      .check = check_type,
+      .help = "Log only messages with a query of these record types; unset: all types" },
+    { .name = "eve.types.doh2.formats",
+      SETTING_FIELD(dns_settings, formats),
+      .type = SETTING_LIST,
+      .default_value = "detailed, grouped",
+      .choices = formats,
+      .help = "Format of answers: each record (detailed), or their data by type (grouped)" },
+    { .name = NULL },
+};
+
 int dns_configure(const struct config *config, void *data)
 {
     struct dns_settings *settings = data;

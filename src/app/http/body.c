@@ -190,6 +190,8 @@ bool http_body_decoded(struct http_feed *f, struct http_tx *tx, const uint8_t *b
     if (size > 0) {
         message->body_length += size;
         app_tx_mark_changed(&tx->base, f->direction);
+        if (f->body_bytes)
+            f->body_bytes(f, tx, bytes, size);
         if (message->form)
             http_form_feed(f, tx, bytes, size);
         else if (!message->file && is_file(f, tx))

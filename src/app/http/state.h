@@ -166,6 +166,8 @@ struct http_feed {
     bool quiet;                   /* suppress events and http_request_alternatives() */
     /* HTTP/2: for each enum http_event, the event of that protocol plus 1, or 0 for none; NULL: HTTP/1 */
     const uint8_t *event_map;
+    /* HTTP/2: called with the decoded bytes of a body; NULL: not needed. */
+    void (*body_bytes)(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length);
     /* Responses: */
     struct http_alternative *alternative; /* the alternative reading; NULL: the main reading */
     uint32_t response_from;   /* offset in `bytes` of the start of the current response, or HTTP_BEFORE_INPUT */

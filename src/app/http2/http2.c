@@ -74,7 +74,7 @@ static const struct setting setting_rows[] = {
 
 /* --- State ---------------------------------------------------------------------------------------- */
 
-static int start_parser(struct app_context *context, void *data)
+int http2_start(struct app_context *context, void *data)
 {
     const struct http2_settings *settings = app_get_settings_of(context, &app_http2);
     struct http2_state *state = data;
@@ -85,7 +85,7 @@ static int start_parser(struct app_context *context, void *data)
     return 0;
 }
 
-static void stop_parser(struct app_context *context, void *data)
+void http2_stop(struct app_context *context, void *data)
 {
     struct http2_state *state = data;
 
@@ -171,8 +171,8 @@ const struct app_proto app_http2 = {
     .probe = probe,
     .probe_any_port = true,
     .state_size = sizeof(struct http2_state),
-    .start = start_parser,
-    .stop = stop_parser,
+    .start = http2_start,
+    .stop = http2_stop,
     .feed = http2_feed,
     .transfer = http2_transfer,
     .tx_size = sizeof(struct http2_tx),

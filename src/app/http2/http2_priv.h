@@ -8,6 +8,7 @@
  *   hpack.c     header compression
  *   upgrade.c   the request of HTTP/1 before an upgrade
  *   message.c   header blocks and bodies as messages of src/app/http
+ *   dns.c       DNS messages in streams
  *   transfer.c  state transfer to another process
  *   keywords.c  buffers and conditions for rules
  *   log.c       the object "http" of events
@@ -82,6 +83,7 @@ enum {
     HTTP2_RECORDS_MAX = 1024,      /* records of frames that a transaction keeps in a direction */
     HTTP2_STREAMS_MAX = 8192,      /* upper limit of max-streams */
     HTTP2_TX_MAX = HTTP2_STREAMS_MAX + 4096,
+    HTTP2_RESET_STREAMS = 8, /* streams reset by the client whose response is still parsed */
     HTTP2_RESETS_MAX = 200, /* streams reset by the client within a second without the event rapid_reset */
 };
 
@@ -128,6 +130,8 @@ struct http2_state {
     uint32_t last_stream[FLOW_DIRECTIONS]; /* highest id of a stream that the client, or the server, has opened */
     uint64_t reset_from_ns;                /* start of the second in which `resets` are counted */
     uint32_t resets;
+    uint32_t reset_streams[HTTP2_RESET_STREAMS]; /* ids of the last streams that the client has reset */
+    uint8_t next_reset;                          /* index of the oldest one */
     bool started; /* the request before an upgrade has been evaluated */
 };
 
@@ -154,7 +158,9 @@ struct http2_feed {
 extern const char http2_magic[];
 enum { HTTP2_MAGIC = 24 };
 
-extern const struct app_proto app_http, app_http2;
+extern const struct app_proto app_dns, app_doh2, app_http, app_http2;
+int http2_start(struct app_context *context, void *data);
+void http2_stop(struct app_context *context, void *data);
 struct app_result http2_feed(struct app_context *context, void *state, const struct app_input *in);
 /* Sets an event. `tx` NULL: on a new transaction for the current frame. */
 void http2_event(struct http2_feed *f, struct http2_tx *tx, enum http2_event event);
@@ -181,6 +187,8 @@ void http2_complete_loose_frame(struct http2_tx *tx);
 /* Ends one direction of a stream; `complete`: all of the message was received. The stream is closed with its second
  * direction; the transaction must not be used afterwards. */
 void http2_end_direction(struct http2_feed *f, struct http2_tx *tx, enum flow_direction direction, bool complete);
+/* Handles RST_STREAM. The server may have sent its response to a stream before it got the client's RST_STREAM: the
+ * responses to the last HTTP2_RESET_STREAMS of these streams are still parsed. */
 void http2_reset_stream(struct http2_feed *f, struct http2_tx *tx);
 /* Adds the open transactions to the table of streams if they differ from it: the framework has completed or restored
  * transactions. */
@@ -212,6 +220,20 @@ void http2_restore_body(struct http2_feed *f, struct http2_tx *tx, uint64_t wire
                         const uint8_t *tail, uint32_t tail_length);
 void http2_body_data(struct http2_feed *f, struct http2_tx *tx, const uint8_t *bytes, uint32_t length);
 void http2_body_end(struct http2_feed *f, struct http2_tx *tx, enum flow_direction direction, bool complete);
+
+/* --- dns.c ---------------------------------------------------------------------------------------- */
+
+/* Finds out from complete headers whether the message of `direction` is or contains a DNS message. */
+void http2_dns_begin(struct http2_feed *f, struct http2_tx *tx, enum flow_direction direction);
+/* Stores decoded bytes of a body; http_feed.body_bytes. */
+void http2_dns_body(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length);
+/* Parses the body; `complete`: all of it was received. */
+void http2_dns_end(struct http2_feed *f, struct http2_tx *tx, enum flow_direction direction, bool complete);
+/* Parses a DNS message. */
+void http2_dns_parse(struct http2_feed *f, struct http2_tx *tx, enum flow_direction direction, const uint8_t *bytes,
+                     uint32_t length);
+void http2_dns_free(struct app_context *context, struct http2_tx *tx);
+enum { HTTP2_DNS_MESSAGE_MAX = UINT16_MAX }; /* bytes of a DNS message (RFC 8484, 6) */
 
 /* --- transfer.c ----------------------------------------------------------------------------------- */
 

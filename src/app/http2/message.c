@@ -39,6 +39,7 @@ static struct http_feed *init_feed(struct message_feed *out, struct http2_feed *
         .parser = &out->parser,
         .direction = direction,
         .event_map = event_map,
+        .body_bytes = tx->dns && !f->transferred ? http2_dns_body : NULL,
         .transferred = f->transferred,
     };
     return &out->http;
@@ -200,6 +201,7 @@ void http2_finish_headers(struct http2_feed *f, struct http2_tx *tx, enum flow_d
     side->end_of_headers = end;
     http_body_begin(http, &tx->http);
     f->failed |= http->failed;
+    http2_dns_begin(f, tx, direction);
     app_tx_advance(&tx->http.base, direction, HTTP_HEADERS);
 }
 
@@ -299,6 +301,8 @@ void http2_body_end(struct http2_feed *f, struct http2_tx *tx, enum flow_directi
 
     http_body_end(http, &tx->http, direction, complete);
     f->failed |= http->failed;
+    if (tx->dns)
+        http2_dns_end(f, tx, direction, complete);
 }
 
 void http2_restore_body(struct http2_feed *f, struct http2_tx *tx, uint64_t wire_length, uint64_t body_length,

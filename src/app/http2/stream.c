@@ -131,6 +131,7 @@ void http2_tx_free(struct app_context *context, struct app_tx *base)
         buffer_clear(app_heap(context), &tx->side[direction].windows);
         buffer_clear(app_heap(context), &tx->side[direction].fields);
     }
+    http2_dns_free(context, tx);
     http_tx_free(context, base);
 }
 
@@ -190,12 +191,30 @@ void http2_end_direction(struct http2_feed *f, struct http2_tx *tx, enum flow_di
         remove_from_table(f->state, tx->stream_id);
 }
 
-void http2_reset_stream(struct http2_feed *f, struct http2_tx *tx)
+static void close_stream(struct http2_feed *f, struct http2_tx *tx)
 {
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
         if (!app_tx_is_complete(&tx->http.base, direction))
             http2_end_direction(f, tx, direction, false);
     }
+}
+
+void http2_reset_stream(struct http2_feed *f, struct http2_tx *tx)
+{
+    struct http2_state *state = f->state;
+    struct http2_tx *oldest = http2_find_stream(f, state->reset_streams[state->next_reset]);
+
+    if (f->direction == FLOW_TO_CLIENT || tx->is_reset || app_tx_is_complete(&tx->http.base, FLOW_TO_CLIENT)) {
+        close_stream(f, tx);
+        return;
+    }
+    tx->is_reset = true;
+    if (!app_tx_is_complete(&tx->http.base, FLOW_TO_SERVER))
+        http2_end_direction(f, tx, FLOW_TO_SERVER, false);
+    state->reset_streams[state->next_reset] = tx->stream_id;
+    state->next_reset = (uint8_t)((state->next_reset + 1) % HTTP2_RESET_STREAMS);
+    if (oldest && oldest->is_reset && oldest != tx)
+        close_stream(f, oldest);
 }
 
 void http2_end_all(struct http2_feed *f, enum flow_direction direction)

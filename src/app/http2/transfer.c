@@ -10,7 +10,7 @@
 
 #include "http2_priv.h"
 
-enum { PART_TRANSACTION, PART_CONNECTION };
+enum { PART_TRANSACTION, PART_CONNECTION, PART_DNS };
 enum { BODY_TAIL_MAX = 32 << 10, FRAME_MAX = (1 << 24) - 1 };
 
 /* --- A direction of a transaction ----------------------------------------------------------------- */
@@ -111,6 +111,33 @@ static void restore_side(struct http2_feed *f, struct http2_tx *tx, enum flow_di
         app_tx_advance(&tx->http.base, direction, side->progress);
 }
 
+/* --- DNS messages --------------------------------------------------------------------------------- */
+
+/* Transfers the DNS messages of the last transaction: the incomplete body, or the message. */
+static void transfer_dns(struct http2_feed *f, struct transfer *t, struct http2_tx *tx)
+{
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS && !t->error; direction++) {
+        struct http2_dns *dns = tx->dns;
+        struct buffer message = { .bytes = dns->message[direction].text.bytes, .length = dns->length[direction] };
+        struct buffer read = { .bytes = NULL };
+        bool parsed = dns->message[direction].parsed;
+
+        transfer_bool(t, &parsed);
+        transfer_bool(t, &dns->is_body[direction]);
+        app_transfer_buffer(f->context, t, !t->reading ? &message : &read);
+        if (!t->reading) {
+            app_transfer_buffer(f->context, t, &dns->body[direction]);
+            continue;
+        }
+        if (parsed && !t->error && read.length > 0)
+            http2_dns_parse(f, tx, direction, read.bytes, read.length);
+        buffer_clear(app_heap(f->context), &read);
+        buffer_clear(app_heap(f->context), &dns->body[direction]);
+        app_transfer_buffer(f->context, t, &dns->body[direction]);
+        transfer_require(t, dns->body[direction].length <= HTTP2_DNS_MESSAGE_MAX);
+    }
+}
+
 /* --- Transactions --------------------------------------------------------------------------------- */
 
 static void write_transaction(struct app_context *context, struct transfer *t, struct http2_tx *tx)
@@ -124,6 +151,11 @@ static void write_transaction(struct app_context *context, struct transfer *t, s
     write_side(context, t, tx, FLOW_TO_SERVER);
     write_side(context, t, tx, FLOW_TO_CLIENT);
     app_transfer_tx(context, t, &tx->http.base);
+    transfer_part_end(t, start);
+    if (!tx->dns)
+        return;
+    start = transfer_part_start(t, PART_DNS);
+    transfer_dns(&(struct http2_feed){ .context = context }, t, tx);
     transfer_part_end(t, start);
 }
 
@@ -246,6 +278,8 @@ void http2_transfer(struct app_context *context, void *data, struct transfer *t)
             read_transaction(&f, &part);
         else if (kind == PART_CONNECTION)
             transfer_connection(context, &part, data);
+        else if (kind == PART_DNS && app_tx_last(context) && ((struct http2_tx *)app_tx_last(context))->dns)
+            transfer_dns(&f, &part, (struct http2_tx *)app_tx_last(context));
         t->error = part.error;
     }
     if (f.failed)

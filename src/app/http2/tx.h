@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "app/dns/dns_priv.h"
 #include "app/http/message.h"
 
 enum { HTTP2_TYPES = 256 };
@@ -35,12 +36,22 @@ struct http2_side {
     bool has_headers;                      /* the headers are complete */
 };
 
+/* DNS messages of a stream: DNS over HTTP (dns.c). */
+struct http2_dns {
+    bool is_body[FLOW_DIRECTIONS];          /* the body is a DNS message */
+    struct buffer body[FLOW_DIRECTIONS];    /* with is_body: the bytes so far */
+    uint32_t length[FLOW_DIRECTIONS];       /* bytes of the parsed message */
+    struct dns_tx message[FLOW_DIRECTIONS]; /* message.parsed: the message was parsed */
+};
+
 struct http2_tx {
     struct http_tx http;
     uint32_t stream_id;
     bool is_stream; /* false: a frame that belongs to no open stream */
+    bool is_reset;  /* the client has reset the stream */
     struct http_text authority;
     struct http2_side side[FLOW_DIRECTIONS];
+    struct http2_dns *dns; /* owned; NULL: the stream is not DNS over HTTP */
 };
 
 static inline uint32_t http2_record_count(const struct http2_side *side)

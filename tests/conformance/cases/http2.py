@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""HTTP/2: the buffers of HTTP, the http2 keywords, events, an upgrade from HTTP/1.1, a drop."""
+"""HTTP/2: the buffers of HTTP, the http2 keywords, events, an upgrade from HTTP/1.1, a drop; DNS over HTTP/2."""
+import base64
 import gzip
 import struct
 
-from build import (HTTP2_MAGIC, client, http2_block, http2_frame, http2_headers, request, response, server, tcp)
+from build import (HTTP2_MAGIC, client, dns_answer, dns_message, dns_name, dns_query, dns_record, http2_block,
+                   http2_frame, http2_headers, request, response, server, tcp)
 
 DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = range(10)
 END_STREAM, END_HEADERS, PADDED = 1, 4, 8
@@ -145,7 +147,105 @@ odd = [
     (0, http2('app-layer-event:http2.too_many_streams;')),
 ]
 
+# --- DNS over HTTP/2: a body in the first stream, a path in the third one, another request in the second one
+
+def dns_body(stream, first, body, *fields):
+    return (http2_headers(stream, first, *fields, 'content-type: application/dns-message', end=False)
+            + http2_frame(DATA, body, stream, END_STREAM))
+
+
+def doh2(options):
+    return f'alert doh2 any any -> any any ({options})'
+
+
+def dns(options):
+    return f'alert dns any any -> any any ({options})'
+
+
+DNS_TYPE = 'content-type: application/dns-message'
+DNS_SECTIONS = dns_message([('second.example', 1)], [dns_record('second.example', 1, bytes(4))],
+                           [dns_record('zone.example', 2, dns_name('ns.example'))],
+                           [dns_record('ns.example', 1, bytes(4))], flags=0x8183)
+doh2_packets = tcp(
+    8080,
+    client(HTTP2_MAGIC + dns_body(1, ':method: POST', dns_query('first.example'), ':path: /dns-query',
+                                  ':authority: Dns.example')),
+    server(settings((3, 100)) + dns_body(1, ':status: 200', dns_answer('first.example'))),
+    client(http2_headers(3, ':method: GET', ':path: /other') + http2_headers(
+        5, ':method: GET', ':path: /dns-query?dns=%s' % base64.urlsafe_b64encode(
+            dns_query('second.example', number=0)).decode().rstrip('='), ':authority: dns.example')
+        + http2_frame(PING, bytes(8))),
+    server(http2_headers(3, ':status: 404') + dns_body(5, ':status: 200', DNS_SECTIONS)))
+doh2_rules = [
+    (1, dns('dns.query; content:"first.example"; bsize:13;')),
+    (1, doh2('dns.query; content:"second.example"; bsize:14;')),
+    (2, doh2('dns.query; content:"example"; endswith; http.host; content:"dns.example";')),
+    (0, doh2('dns.query; content:"example"; http.uri; content:"/other";')),
+    (1, doh2('http.uri; content:"/other";')),
+    (1, http('http.uri; content:"/other";')),
+    (1, http2('http.uri; content:"/other"; http.method; content:"GET";')),
+    (0, 'alert http1 any any -> any any (http.uri; content:"/other";)'),
+    (2, doh2('dns.queries.rrname; content:"first.example";')),
+    (2, dns('dns.query.name; content:"second.example";')),
+    (1, dns('dns.answer.name; content:"first.example";')),
+    (1, doh2('dns.answers.rrname; content:"second.example";')),
+    (1, dns('dns.authorities.rrname; content:"zone.example"; bsize:12;')),
+    (1, doh2('dns.additionals.rrname; content:"ns.example"; bsize:10;')),
+    (1, dns('dns.response.rrname; content:"ns.example";')),
+    (0, doh2('dns.answers.rrname; content:"zone.example";')),
+    (4, doh2('dns.opcode:0;')),
+    (0, dns('dns.opcode:1;')),
+    (1, doh2('dns.rcode:nxdomain;')),
+    (0, doh2('dns.rcode:refused;')),
+    (4, dns('dns.rrtype:a;')),
+    (0, doh2('dns.rrtype:txt;')),
+    (1, doh2('http2.frametype:PING;')),
+    (1, http2('http2.frametype:PING;')),
+    (1, 'alert tcp any any -> any any (app-layer-protocol:doh2; content:"/other";)'),
+    (1, 'alert tcp any any -> any any (app-layer-protocol:dns; content:"/other";)'),
+    (1, 'alert tcp any any -> any any (app-layer-protocol:http2; content:"/other";)'),
+    (1, 'alert tcp any any -> any any (app-layer-protocol:doh2,exact; content:"/other";)'),
+    (0, 'alert tcp any any -> any any (app-layer-protocol:dns,exact; content:"/other";)'),
+    (1, 'alert tcp any any -> any any (app-layer-protocol:http2,original; content:"/other";)'),
+    (1, doh2('file.data; content:"|05|first|07|example"; flow:to_server;')),
+]
+doh2_events = [
+    '2 event_type=dns',
+    '1 event_type=dns dns.type=response dns.rcode=NOERROR http.url=/dns-query http.status=200',
+    '1 event_type=dns dns.type=response dns.rcode=NXDOMAIN http.http2.stream_id=5',
+    '1 event_type=http http.url=/other http.status=404',
+    '1 event_type=flow app_proto=doh2 app_proto_orig=http2',
+    '0 event_type=anomaly',
+]
+LONG_DNS = dns_query('long.example') + bytes(65536)
+long_dns_packets = tcp(
+    8080,
+    client(HTTP2_MAGIC + http2_headers(1, ':method: POST', ':path: /', DNS_TYPE, end=False)
+           + http2_frame(DATA, LONG_DNS[:40000], 1) + http2_frame(DATA, LONG_DNS[40000:], 1, END_STREAM)),
+    server(dns_body(1, ':status: 200', dns_answer('long.example'))))
+long_dns = [
+    (1, http2('app-layer-event:http2.dns_request_too_long;')),
+    (1, doh2('app-layer-event:http2.dns_request_too_long;')),
+    (0, http2('app-layer-event:http2.dns_response_too_long;')),
+    (0, doh2('dns.query; content:"long.example";')),
+    (1, doh2('dns.answers.rrname; content:"long.example";')),
+]
+no_doh2 = [
+    (0, dns('dns.query; content:"example";')),
+    (1, http2('http.uri; content:"/other";')),
+    (0, 'alert tcp any any -> any any (app-layer-protocol:dns; content:"/other";)'),
+    (1, 'alert tcp any any -> any any (app-layer-protocol:http2; content:"/other";)'),
+]
+
 cases = {
+    'doh2': (doh2_packets, doh2_rules, {}, [], doh2_events),
+    'doh2_in_pieces': (tcp(8080, *[client(HTTP2_MAGIC + dns_body(1, ':method: POST', dns_query('first.example'),
+                                                                 ':path: /'))], cut=1),
+                       [(1, dns('dns.query; content:"first.example"; bsize:13;')),
+                        (0, dns('dns.query; content:"second.example";'))]),
+    'doh2_too_long': (long_dns_packets, long_dns),
+    'doh2_disabled': (doh2_packets, no_doh2, {}, ['--set', 'app-layer.protocols.doh2.enabled=no'],
+                      ['0 event_type=dns', '4 event_type=http', '1 event_type=flow app_proto=http2']),
     'buffers': (packets, buffers, {}, [], events_logged),
     'conditions': (packets, conditions),
     'upgrade': (upgrade_packets, upgrade, {}, [], upgrade_events),
