@@ -20,7 +20,8 @@ bool app_file_data(const struct app_tx *tx, struct app_selector which, struct ap
     return true;
 }
 
-const char *const app_file_protocols[] = { "http", "http2", "doh2", "smtp", "ftp-data", "smb", "nfs", NULL };
+const char *const app_file_protocols[] = { "http", "http2", "doh2", "smtp", "ftp-data",
+                                           "smb",  "nfs",   "pop3", "imap", NULL };
 
 /* Strings that occur in many bodies, mostly parts of web pages. They affect performance only (prefilter_hints.common).
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Floods of line-based protocols: SMTP with its mails, FTP, SSH. */
+/* Floods of line-based protocols: SMTP with its mails, POP3, IMAP, FTP, SSH. */
 #include "work.h"
 
 /* --- SMTP ----------------------------------------------------------------------------------------- */
@@ -256,7 +256,74 @@ static void ssh_offers(struct work *work, uint32_t units)
     {                                                                                                                  \
         .name = text, .proto = of, .port = at, .run = function, __VA_ARGS__                                            \
     }
+/* --- POP3 and IMAP -------------------------------------------------------------------------------- */
+
+static void pop3_commands(struct work *work, uint32_t units)
+{
+    work_text(work, FLOW_TO_CLIENT, "+OK POP3\r\n");
+    repeat(work, FLOW_TO_SERVER, "", "NOOP\r\n", units);
+}
+
+static void pop3_answered(struct work *work, uint32_t units)
+{
+    for (uint32_t i = 0; i < units; i++) {
+        work_text(work, FLOW_TO_SERVER, "NOOP\r\n");
+        work_text(work, FLOW_TO_CLIENT, "+OK\r\n");
+    }
+}
+
+static void pop3_endless_command(struct work *work, uint32_t units)
+{
+    repeat(work, FLOW_TO_SERVER, "USER ", "aaaaaaaaaaaaaaaa", units);
+}
+
+static void pop3_endless_list(struct work *work, uint32_t units)
+{
+    work_text(work, FLOW_TO_SERVER, "LIST\r\n");
+    repeat(work, FLOW_TO_CLIENT, "+OK\r\n", "1 2\r\n", units);
+}
+
+static void pop3_message(struct work *work, uint32_t units)
+{
+    work_text(work, FLOW_TO_SERVER, "RETR 1\r\n");
+    repeat(work, FLOW_TO_CLIENT, "+OK\r\nContent-Type: text/plain; name=a\r\n\r\n", "a.\r\n", units);
+}
+
+static void imap_commands(struct work *work, uint32_t units)
+{
+    work_text(work, FLOW_TO_CLIENT, "* OK\r\n");
+    repeat(work, FLOW_TO_SERVER, "", "a NOOP\r\n", units);
+}
+
+/* As many commands as are allowed without a response, then responses with another tag. */
+static void imap_responses(struct work *work, uint32_t units)
+{
+    work_text(work, FLOW_TO_CLIENT, "* OK\r\n");
+    repeat(work, FLOW_TO_SERVER, "", "a NOOP\r\n", 250);
+    repeat(work, FLOW_TO_CLIENT, "", "b OK\r\n", units);
+}
+
+static void imap_literals(struct work *work, uint32_t units)
+{
+    work_text(work, FLOW_TO_CLIENT, "* OK\r\n");
+    repeat(work, FLOW_TO_CLIENT, "* 1 FETCH (", "{1}\r\na", units);
+}
+
+static void imap_message(struct work *work, uint32_t units)
+{
+    work_text(work, FLOW_TO_CLIENT, "* OK\r\n");
+    repeat(work, FLOW_TO_CLIENT, "* 1 FETCH ({999999999}\r\nContent-Type: text/plain; name=a\r\n\r\n", "a.\r\n", units);
+}
+
+static void imap_endless_line(struct work *work, uint32_t units)
+{
+    work_text(work, FLOW_TO_CLIENT, "* OK\r\n");
+    repeat(work, FLOW_TO_CLIENT, "* 1 FETCH ", "aaaaaaaaaaaaaaaa", units);
+}
+
 #define SMTP(text, function, ...) ROW("SMTP: " text, "smtp", 25, function, __VA_ARGS__)
+#define POP3(text, function, ...) ROW("POP3: " text, "pop3", 110, function, __VA_ARGS__)
+#define IMAP(text, function, ...) ROW("IMAP: " text, "imap", 143, function, __VA_ARGS__)
 #define FTP(text, function, ...) ROW("FTP: " text, "ftp", 21, function, __VA_ARGS__)
 #define SSH(text, function, ...) ROW("SSH: " text, "ssh", 22, function, __VA_ARGS__)
 
@@ -283,6 +350,19 @@ const struct flood mail_floods[] = {
     SMTP("base64 without end", mail_base64, .units = 4000, .memory_kib = 1024),
     SMTP("URLs without end", mail_urls, .units = 4000, .memory_kib = 1024),
     SMTP("chunks of a byte", mail_chunks, .units = 1000, .memory_kib = 1024),
+
+    POP3("commands without a response", pop3_commands, .units = 1000, .memory_kib = 1024,
+         .event = "too_many_transactions", .given_up = true),
+    POP3("commands with their responses", pop3_answered, .units = 2000, .memory_kib = 1024),
+    POP3("a command without end", pop3_endless_command, .units = 4000, .memory_kib = 1024, .event = "request_too_long"),
+    POP3("lines of a response without end", pop3_endless_list, .units = 5000, .memory_kib = 1024),
+    POP3("a message without end", pop3_message, .units = 8000, .memory_kib = 1024),
+
+    IMAP("commands without a response", imap_commands, .units = 1000, .memory_kib = 1024, .given_up = true),
+    IMAP("responses to no command", imap_responses, .units = 5000, .memory_kib = 1024),
+    IMAP("literals of a byte", imap_literals, .units = 2000, .memory_kib = 1024),
+    IMAP("a message without end", imap_message, .units = 8000, .memory_kib = 1024),
+    IMAP("a line without end", imap_endless_line, .units = 4000, .memory_kib = 1024),
 
     FTP("commands without a reply", ftp_commands, .units = 3000, .memory_kib = 2048, .event = "too_many_transactions",
         .given_up = true),

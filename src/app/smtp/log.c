@@ -146,10 +146,14 @@ static void log_added_fields(const struct mime *mime, const struct smtp_settings
     }
 }
 
-void smtp_log_email(const struct app_tx *tx, const void *data, struct fields *out)
+void smtp_log_email(const struct app_tx *tx, const void *settings, struct fields *out)
 {
-    const struct mime *mime = ((const struct smtp_tx *)tx)->mime;
-    const struct smtp_settings *settings = data;
+    smtp_log_message(((const struct smtp_tx *)tx)->mime, &tx->files[FLOW_TO_SERVER], settings, out);
+}
+
+void smtp_log_message(const struct mime *mime, const struct file_list *files, const struct smtp_settings *settings,
+                      struct fields *out)
+{
     const struct mime_header *subject;
 
     if (!mime || (mime->main.count == 0 && !mime->main_complete))
@@ -159,9 +163,9 @@ void smtp_log_email(const struct app_tx *tx, const void *data, struct fields *ou
     log_addresses(mime, "to", "to", out);
     log_addresses(mime, "cc", "cc", out);
     fields_string(out, "status", mime->ended ? "PARSE_DONE" : mime->main_complete ? "BODY_STARTED" : "HEADER_STARTED");
-    if (tx->files[FLOW_TO_SERVER].first) {
+    if (files->first) {
         fields_array_open(out, "attachment");
-        for (const struct file *file = tx->files[FLOW_TO_SERVER].first; file; file = file->next)
+        for (const struct file *file = files->first; file; file = file->next)
             fields_bytes(out, NULL, text_or_empty(file->name.bytes, file->name.length), file->name.length);
         fields_array_close(out);
     }

@@ -148,9 +148,7 @@ static void parse_line(struct smtp_feed *f, struct smtp_tx *tx, const struct mim
     report_results(f, tx, &target);
 }
 
-/* Sets *out to the next line, or to the next MIME_PIECE_MAX bytes of a longer line. Returns the length including the
- * line end, or 0 when more bytes are needed. A CRLF is never split. The first `seen` bytes contain no line end. */
-static uint32_t next_piece(const uint8_t *bytes, uint32_t length, uint32_t seen, struct mime_line *out)
+uint32_t mime_next_piece(const uint8_t *bytes, uint32_t length, uint32_t seen, struct mime_line *out)
 {
     const uint8_t *end = length > seen ? memchr(bytes + seen, '\n', length - seen) : NULL;
     uint32_t size = end ? (uint32_t)(end - bytes) : length;
@@ -175,7 +173,7 @@ uint32_t smtp_consume_data(struct smtp_feed *f, const uint8_t *bytes, uint32_t l
     struct smtp_tx *tx = f->current;
     bool *mid_line = &f->state->mid_line[FLOW_TO_SERVER];
     struct mime_line line = { .begins = !*mid_line };
-    uint32_t size = next_piece(bytes, length, seen, &line);
+    uint32_t size = mime_next_piece(bytes, length, seen, &line);
 
     if (size == 0)
         return 0;
@@ -219,7 +217,7 @@ static void flush_partial(struct smtp_feed *f, struct smtp_tx *tx, bool all)
 
     while (partial->length > 0) {
         struct mime_line line = { .begins = !f->state->mid_line[FLOW_TO_SERVER] };
-        uint32_t size = next_piece(partial->bytes, partial->length, 0, &line);
+        uint32_t size = mime_next_piece(partial->bytes, partial->length, 0, &line);
 
         if (size == 0 && !all)
             return;
@@ -257,7 +255,7 @@ uint32_t smtp_consume_chunk(struct smtp_feed *f, const uint8_t *bytes, uint32_t 
         struct mime_line line = { .begins = !state->mid_line[FLOW_TO_SERVER] };
 
         /* A complete line is parsed without being copied to `partial`. */
-        done = state->partial.length == 0 ? next_piece(bytes, size, 0, &line) : 0;
+        done = state->partial.length == 0 ? mime_next_piece(bytes, size, 0, &line) : 0;
         if (done > 0) {
             state->mid_line[FLOW_TO_SERVER] = line.end_length == 0;
             parse_line(f, tx, &line);

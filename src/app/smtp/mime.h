@@ -153,6 +153,10 @@ struct mime_line {
     bool begins;        /* this is the first piece of a line; false: a later piece */
 };
 
+/* Sets *out to the next line, or to the next MIME_PIECE_MAX bytes of a longer line. Returns the length including the
+ * line end, or 0 when more bytes are needed. A CRLF is never split. The first `seen` bytes contain no line end. */
+uint32_t mime_next_piece(const uint8_t *bytes, uint32_t length, uint32_t seen, struct mime_line *out);
+
 /* Initialises the parser for a message. `body_md5`: compute the MD5 of the body. */
 void mime_init(struct mime *mime, const struct mime_options *options, bool body_md5);
 void mime_clear(struct heap *heap, struct mime *mime);

@@ -9,6 +9,7 @@
  *   alternative.c   parser instances for client data whose interpretation depends on a pending reply
  *   mime*.c     MIME parser (mime.h)
  *   transfer*.c state transfer to another process
+ *   mail.c      messages of other mail protocols (mail.h)
  */
 #ifndef SMTP_PRIV_H
 #define SMTP_PRIV_H
@@ -173,7 +174,8 @@ struct smtp_tx *smtp_find_tx(const struct smtp_feed *f, uint64_t number);
 /* --- transfer.c ----------------------------------------------------------------------------------- */
 
 void smtp_transfer(struct app_context *context, void *data, struct transfer *t);
-/* transfer_mime.c: transfers an incomplete message. */
+/* transfer_mime.c: transfers an incomplete message; mime_transfer(): its parser, headers and files. */
+void mime_transfer(struct app_context *context, struct transfer *t, struct mime *mime, struct file_list *files);
 void smtp_transfer_message(struct smtp_feed *f, struct transfer *t, struct smtp_tx *tx);
 struct smtp_tx *smtp_new_tx(struct smtp_feed *f); /* NULL without memory */
 void smtp_complete_tx(struct smtp_feed *f, struct smtp_tx *tx);
@@ -240,6 +242,9 @@ void smtp_log(const struct app_tx *tx, const void *settings, struct fields *out)
 void smtp_log_email(const struct app_tx *tx, const void *settings, struct fields *out);
 bool smtp_script_value(const struct app_tx *tx, const char *name, enum flow_direction direction, unsigned index,
                        struct app_script_value *out); /* script.c */
+/* Logs the object `email`. `mime` NULL: nothing. */
+void smtp_log_message(const struct mime *mime, const struct file_list *files, const struct smtp_settings *settings,
+                      struct fields *out);
 /* Returns the bit in smtp_settings.log_fields of a name in eve.types.smtp.custom, or 0 if it is unknown. */
 uint32_t smtp_log_field(const char *name);
 

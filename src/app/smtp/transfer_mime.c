@@ -227,10 +227,18 @@ static void transfer_file(struct transfer *t, struct transferred_file *from)
     transfer_require(t, from->state <= FILE_ERROR && from->tail_length <= from->size);
 }
 
-static struct file *restore_file(struct app_context *context, struct smtp_tx *tx, const struct transferred_file *from)
+/* The files of a message. */
+struct message_files {
+    struct file_list *list;
+    struct mime *mime; /* NULL: the message is not decoded */
+    struct file **raw; /* without `mime`: the whole message as an open file */
+};
+
+static struct file *restore_file(struct app_context *context, struct file_list *list,
+                                 const struct transferred_file *from)
 {
     struct file_engine *files = app_files(context);
-    struct file *file = file_open(files, &tx->tx.files[FLOW_TO_SERVER], from->id, from->name, from->name_length);
+    struct file *file = file_open(files, list, from->id, from->name, from->name_length);
 
     if (!file)
         return NULL;
@@ -246,40 +254,50 @@ static struct file *restore_file(struct app_context *context, struct smtp_tx *tx
 }
 
 /* Reads the files. An open file belongs to a writer of the current part, or is the raw message. */
-static void read_files(struct app_context *context, struct transfer *t, struct smtp_tx *tx, uint32_t count)
+static void read_files(struct app_context *context, struct transfer *t, const struct message_files *message,
+                       uint32_t count)
 {
-    unsigned open = 0, writers = tx->mime ? tx->mime->writers : 0;
+    unsigned open = 0, writers = message->mime ? message->mime->writers : 0;
 
     for (uint32_t i = 0; i < count && !t->error; i++) {
         struct transferred_file from = { .name = NULL };
         struct file *file;
 
         transfer_file(t, &from);
-        file = t->error ? NULL : restore_file(context, tx, &from);
-        if (file && tx->mime && open < writers)
-            tx->mime->writer[open++].file = file;
-        else if (file && !tx->mime)
-            tx->raw = file;
+        file = t->error ? NULL : restore_file(context, message->list, &from);
+        if (file && message->mime && open < writers)
+            message->mime->writer[open++].file = file;
+        else if (file && !message->mime)
+            *message->raw = file;
     }
-    if (tx->mime)
-        tx->mime->writers = (uint8_t)open;
+    if (message->mime)
+        message->mime->writers = (uint8_t)open;
 }
 
-static void transfer_files(struct app_context *context, struct transfer *t, struct smtp_tx *tx)
+static void transfer_files(struct app_context *context, struct transfer *t, const struct message_files *message)
 {
-    uint32_t count = tx->tx.files[FLOW_TO_SERVER].count;
+    uint32_t count = message->list->count;
 
     transfer_u32(t, &count);
     transfer_require(t, count <= MIME_FILES_MAX && transfer_has_room(t, count, FILE_SIZE));
     if (t->reading) {
-        read_files(context, t, tx, count);
+        read_files(context, t, message, count);
         return;
     }
-    for (const struct file *file = tx->tx.files[FLOW_TO_SERVER].first; file; file = file->next) {
+    for (const struct file *file = message->list->first; file; file = file->next) {
         struct transferred_file from = describe_file(file);
 
         transfer_file(t, &from);
     }
+}
+
+void mime_transfer(struct app_context *context, struct transfer *t, struct mime *mime, struct file_list *files)
+{
+    transfer_parser(t, mime);
+    transfer_headers(context, t, &mime->main);
+    transfer_headers(context, t, &mime->part);
+    transfer_urls(context, t, &mime->urls);
+    transfer_files(context, t, &(struct message_files){ .list = files, .mime = mime });
 }
 
 /* --- Message -------------------------------------------------------------------------------------- */
@@ -306,13 +324,11 @@ static void transfer_message(struct smtp_feed *f, struct transfer *t, struct smt
         return;
     if (!raw) {
         transfer_u32(t, &tx->reported_urls);
-        transfer_parser(t, tx->mime);
-        transfer_headers(f->context, t, &tx->mime->main);
-        transfer_headers(f->context, t, &tx->mime->part);
-        transfer_urls(f->context, t, &tx->mime->urls);
+        mime_transfer(f->context, t, tx->mime, &tx->tx.files[FLOW_TO_SERVER]);
         tx->reported_anomalies = tx->mime->anomalies;
+        return;
     }
-    transfer_files(f->context, t, tx);
+    transfer_files(f->context, t, &(struct message_files){ .list = &tx->tx.files[FLOW_TO_SERVER], .raw = &tx->raw });
 }
 
 void smtp_transfer_message(struct smtp_feed *f, struct transfer *t, struct smtp_tx *tx)

@@ -8,7 +8,8 @@
 #include "literal.h"
 #include "search.h"
 
-const char *const name_content_applications[] = { "http", "http2", "doh2", "smtp", "ftp-data", "smb", "nfs", NULL };
+const char *const name_content_applications[] = { "http", "http2", "doh2", "smtp", "ftp-data",
+                                                  "smb",  "nfs",   "pop3", "imap", NULL };
 
 /* Parses the value, whose quotes are optional; without quotes it may not contain escapes. Returns 0 or -errno. */
 static int parse_bytes(struct rule_parser *parser, struct span value, uint8_t **bytes, uint16_t *length)
