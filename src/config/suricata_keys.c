@@ -162,7 +162,7 @@ static const struct suricata_key keys[] = {
     MISSING("logging.**", NULL, journal),
 
     /* Application protocols. */
-    MISSING("app-layer.protocols.doh2|telnet|imap|msn|pop3.**", NULL, no_protocol),
+    MISSING("app-layer.protocols.msn.**", NULL, no_protocol),
     CONVERTED("app-layer.protocols.*.detection-ports.*", "app-layer.protocols.*.detection-ports.*", CONVERT_PORTS,
               NULL),
     CONVERTED("app-layer.protocols.*.tcp.detection-ports.*", "app-layer.protocols.*.tcp.detection-ports.*",

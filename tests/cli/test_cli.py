@@ -288,7 +288,7 @@ class Check(Files):
     def test_exit_codes_tell_mistakes_from_unsupported_rules(self):
         good, bad = self.file("good.rules", RULE), self.file("bad.rules", BAD_RULE)
         unsupported = self.file("unsupported.rules",
-                                "alert telnet any any -> any any (gtp_type:x; content:\"x\"; sid:2;)\n")
+                                "alert jabber any any -> any any (gtp_type:x; content:\"x\"; sid:2;)\n")
         gone = os.path.join(self.folder.name, "gone.rules")
         for files, code, strict in (([good], 0, 0), ([good, unsupported], 3, 1), ([unsupported], 3, 1),
                                     ([good, bad, unsupported], 1, 1),
@@ -298,9 +298,9 @@ class Check(Files):
                 self.assertEqual(self.check(*arguments)[0], code)
                 self.assertEqual(self.check("--strict", *arguments)[0], strict)
         _, out, err = self.check("--rules", unsupported)
-        self.assertRegex(err, r"unsupported\.rules:1:7: unsupported: protocol 'telnet' is not supported")
+        self.assertRegex(err, r"unsupported\.rules:1:7: unsupported: protocol 'jabber' is not supported")
         self.assertRegex(err, r"unsupported\.rules:1:34: unsupported: keyword 'gtp_type' is not supported")
-        self.assertRegex(out, r"unsupported features:\n +1  gtp_type\n +1  protocol telnet")
+        self.assertRegex(out, r"unsupported features:\n +1  gtp_type\n +1  protocol jabber")
         self.assertIn("0 rules loaded, 0 failed, 1 skipped", out)
 
     def test_unknown_setting_is_an_error_here_and_a_warning_in_replay(self):

@@ -58,6 +58,8 @@ eve:
     ldap: yes
     mqtt: yes
     pgsql: yes
+    pop3: yes
+    doh2: yes
     websocket: yes
     sip: yes
     rtsp: yes
@@ -88,8 +90,8 @@ PACKET_KEYWORDS = ('dsize', 'flags', 'tcp.flags', 'seq', 'tcp.seq', 'ack', 'tcp.
 PLACES = ('offset', 'depth', 'startswith', 'endswith', 'isdataat', 'byte_test', 'byte_jump', 'byte_extract',
           'byte_math', 'pcre', 'bsize')
 PROTOCOLS = ('http', 'http1', 'tls', 'dns', 'smtp', 'ftp', 'ftp-data', 'ssh', 'smb', 'dcerpc', 'nfs', 'ike', 'krb5',
-             'dhcp', 'ntp', 'mdns', 'llmnr', 'websocket', 'sip', 'rtsp', 'iec104', 's7commplus', 'snmp', 'pgsql', 'rfb', 'mqtt', 'ldap', 'modbus',
-             'rdp', 'bittorrent-dht', 'enip', 'dnp3')
+             'dhcp', 'ntp', 'mdns', 'llmnr', 'websocket', 'sip', 'rtsp', 'iec104', 's7commplus', 'snmp', 'pgsql',
+             'rfb', 'mqtt', 'ldap', 'modbus', 'rdp', 'bittorrent-dht', 'enip', 'dnp3', 'pop3', 'imap', 'telnet', 'doh2')
 
 
 def names_of_transactions(sluice):

@@ -56,6 +56,44 @@ static const struct conversation app_talks[] = {
                  { RIG_CLIENT, 0, NEXT, "\277\276", 2 },
                  { RIG_SERVER, 0, NEXT, "\000\000\002\001\005\000\000\000\003\210", 10 },
                  { RIG_SERVER, 0, NEXT, "\276", 1 } } },
+    { .name = "doh2",
+      .rules = "alert doh2 any any -> any any (dns.query; content:\"www.example\"; sid:1;)\n"
+               "alert dns any any -> any any (dns.answers.rrname; content:\"www.example\"; sid:2;)\n"
+               "alert doh2 any any -> any any (dns.queries.rrname; content:\"www.example\"; http.method; "
+               "content:\"POST\"; sid:3;)\n"
+               "alert http2 any any -> any any (app-layer-event:http2.dns_request_too_long; sid:90;)\n",
+      .steps = { { RIG_CLIENT, 0, NEXT, "PRI * HTTP/2.0\015\012\015\012SM\015\012\015\012", 24 },
+                 { RIG_CLIENT, 0, NEXT, "\000\000\056\001\004\000\000\000\001\203\206\204", 12 },
+                 { RIG_CLIENT, 0, NEXT, "\000\014content-type", 14 },
+                 { RIG_CLIENT, 0, NEXT, "\027application/dns-messag", 23 },
+                 { RIG_CLIENT, 0, NEXT, "e\000\001a\001b\000", 7 },
+                 { RIG_CLIENT, 0, NEXT, "\000\041\000\001\000\000\000\001\000\000\001\000\000\001", 14 },
+                 { RIG_CLIENT, 0, NEXT, "\000\000\000\000\000\000\003www\007exam", 15 },
+                 { RIG_CLIENT, 0, NEXT, "ple\003org\000\000\001\000\001", 12 },
+                 { RIG_SERVER, 0, NEXT, "\000\000\047\001\004\000\000\000\001\210", 10 },
+                 { RIG_SERVER, 0, NEXT, "\000\014content-type\027application/", 27 },
+                 { RIG_SERVER, 0, NEXT, "dns-message", 11 },
+                 { RIG_SERVER, 0, NEXT, "\000\000\061\000\001\000\000\000\001\000\000\201\200\000\001", 15 },
+                 { RIG_SERVER, 0, NEXT, "\000\001\000\000\000\000\003www\007example\003or", 21 },
+                 { RIG_SERVER, 0, NEXT, "g\000\000\001\000\001\300\014\000\001\000\001", 12 },
+                 { RIG_SERVER, 0, NEXT, "\000\000\000\001\000\004\313\000\161\007", 10 } } },
+    { .name = "pop3",
+      .rules = "alert pop3 any any -> any any (file.data; content:\"some virus\"; sid:1;)\n"
+               "alert pop3 any any -> any any (app-layer-event:pop3.unknown_command; sid:2;)\n"
+               "alert pop3 any any -> any any (app-layer-event:pop3.response_too_long; sid:90;)\n",
+      .yaml = "app-layer: { protocols: { pop3: { detection-ports: { dp: 80 } } } }\n",
+      .steps = { SERVER("+OK re"), SERVER("ady\r\n"), CLIENT("RETR 1\r\nWHAT"), CLIENT("\r\nNOOP\r\n"),
+                 SERVER("+OK\r\nContent-Type: text/plain; name=a\r\n"), SERVER("\r\nline\r\nso"),
+                 SERVER("me virus\r\n."), SERVER("\r\n-ERR"), SERVER("\r\n+OK\r\n"), CLIENT("AUTH X\r\n"),
+                 SERVER("+ \r\n"), CLIENT("answer\r\n"), SERVER("+OK\r\n") } },
+    { .name = "imap",
+      .rules = "alert imap any any -> any any (flow:to_client; file.data; content:\"some virus\"; sid:1;)\n"
+               "alert imap any any -> any any (flow:to_server; file.data; content:\"some virus\"; sid:2;)\n",
+      .steps = { SERVER("* OK re"), SERVER("ady\r\n"), CLIENT("a1 FETCH 1 BODY[]\r\na2 APP"), CLIENT("END x {54}\r\n"),
+                 SERVER("* 1 FETCH (BODY[] {48}\r\nContent-Type: text/plain;"), SERVER(" name=a\r\n\r\nso"),
+                 SERVER("me virus\r\n)\r"), SERVER("\na1 OK\r\n+ go\r\n"),
+                 CLIENT("Content-Type: text/plain; name=b\r\n\r\nsome vi"), CLIENT("rus 12345\r"), CLIENT("\n"),
+                 CLIENT("\r\n"), SERVER("a2 OK\r\n") } },
     { .name = "ldap",
       .rules = "alert ldap any any -> any any (ldap.request.dn; content:\"dc=evil\"; sid:1;)\n"
                "alert ldap any any => any any (ldap.responses.attribute_type; content:\"cn\"; "

@@ -57,6 +57,8 @@ static const char own_rules[] =
     "alert krb5 any any -> any any (krb5.cname; bsize:>0; sid:1015;)\n"
     "alert mqtt any any -> any any (mqtt.publish.topic; bsize:>0; sid:1036;)\n"
     "alert mqtt any any -> any any (mqtt.type:SUBACK; sid:1037;)\n"
+    "alert doh2 any any -> any any (dns.query; bsize:>0; sid:1090;)\n"
+    "alert pop3 any any -> any any (flow:to_client; content:\"+OK\"; sid:1091;)\n"
     "alert pgsql any any -> any any (pgsql.query; bsize:>0; sid:1031;)\n"
     "alert ldap any any -> any any (ldap.request.operation:<200; sid:1032;)\n"
     "alert modbus any any -> any any (modbus:function all; sid:1033;)\n"
@@ -71,10 +73,10 @@ static const char own_rules[] =
 static void add_folder(struct rule_list *list, const char *folder, struct diag *diag)
 {
     static const char *const files[] = {
-        "app-layer-events", "dns-events",    "dcerpc-events",   "decoder-events",    "files",        "ftp-events",
-        "http-events",      "ipsec-events",  "kerberos-events", "nfs-events",        "pgsql-events", "ldap-events",
-        "modbus-events",    "enip-events",   "dnp3-events",     "bittorrent-events", "smb-events",   "smtp-events",
-        "ssh-events",       "stream-events", "tls-events"
+        "app-layer-events", "dns-events",   "dcerpc-events",   "decoder-events",    "files",        "ftp-events",
+        "http-events",      "ipsec-events", "kerberos-events", "nfs-events",        "pgsql-events", "ldap-events",
+        "modbus-events",    "enip-events",  "dnp3-events",     "bittorrent-events", "smb-events",   "smtp-events",
+        "pop3-events",      "ssh-events",   "stream-events",   "tls-events"
     };
     char path[4200];
 
