@@ -400,9 +400,12 @@ unsigned app_tx_log_protocol(const struct app_tx *tx)
 
 bool app_tx_needs_log(const struct app *app, const struct app_tx *tx, bool flow_ends)
 {
-    const struct app_proto *proto = app_proto_by_id(app_tx_log_protocol(tx));
+    const struct app_proto *proto;
 
-    if (tx->logged || tx->log_never || !proto->log_type)
+    if (tx->logged || tx->log_never)
+        return false;
+    proto = tx->proto->logs_as ? tx->proto->logs_as(tx) : tx->proto;
+    if (!proto->log_type)
         return false;
     if (!flow_ends && !(has_log_progress(tx, FLOW_TO_SERVER) && has_log_progress(tx, FLOW_TO_CLIENT)))
         return false;
