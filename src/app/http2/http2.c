@@ -133,8 +133,8 @@ static const struct app_pattern patterns[] = {
     { .bytes = http2_magic, .length = HTTP2_MAGIC, .direction = FLOW_TO_SERVER },
 };
 
-static const char *const sub_states[] = { [HTTP2_SUB_STREAM - 1] = "stream", [HTTP2_SUB_GLOBAL - 1] = "global", NULL };
-static const struct app_hook request_hooks[] = {
+const char *const http2_sub_states[] = { [HTTP2_SUB_STREAM - 1] = "stream", [HTTP2_SUB_GLOBAL - 1] = "global", NULL };
+const struct app_hook http2_request_hooks[] = {
     { "stream:request_started", HTTP_STARTED, HTTP2_SUB_STREAM },
     { "stream:request_headers", HTTP_HEADERS, HTTP2_SUB_STREAM },
     { "stream:request_data", HTTP_BODY, HTTP2_SUB_STREAM },
@@ -144,7 +144,7 @@ static const struct app_hook request_hooks[] = {
     { "global:request_complete", HTTP_COMPLETE, HTTP2_SUB_GLOBAL },
     { NULL, 0, 0 },
 };
-static const struct app_hook response_hooks[] = {
+const struct app_hook http2_response_hooks[] = {
     { "stream:response_started", HTTP_STARTED, HTTP2_SUB_STREAM },
     { "stream:response_headers", HTTP_HEADERS, HTTP2_SUB_STREAM },
     { "stream:response_data", HTTP_BODY, HTTP2_SUB_STREAM },
@@ -181,8 +181,8 @@ const struct app_proto app_http2 = {
     .complete = { HTTP_COMPLETE, HTTP_COMPLETE },
     .tx_max = HTTP2_TX_MAX,
     .frames = http2_frame_types,
-    .sub_states = sub_states,
-    .hooks = { request_hooks, response_hooks },
+    .sub_states = http2_sub_states,
+    .hooks = { http2_request_hooks, http2_response_hooks },
     .events = http2_events,
     .event_count = HTTP2_EVENTS,
     .buffers = http2_buffers,

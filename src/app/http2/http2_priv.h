@@ -139,6 +139,8 @@ struct http2_state {
 /* Types of frames of app_proto.frames: the parts of any HTTP/2 frame. */
 enum { HTTP2_FRAME_TYPE_HDR, HTTP2_FRAME_TYPE_DATA, HTTP2_FRAME_TYPE_PDU };
 extern const char *const http2_frame_types[];
+extern const char *const http2_sub_states[];
+extern const struct app_hook http2_request_hooks[], http2_response_hooks[];
 
 struct http2_feed {
     struct app_context *context;
