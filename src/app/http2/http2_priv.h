@@ -84,7 +84,7 @@ enum {
     HTTP2_STREAMS_MAX = 8192,      /* upper limit of max-streams */
     HTTP2_TX_MAX = HTTP2_STREAMS_MAX + 4096,
     HTTP2_RESET_STREAMS = 8, /* streams reset by the client whose response is still parsed */
-    HTTP2_RESETS_MAX = 200, /* streams reset by the client within a second without the event rapid_reset */
+    HTTP2_RESETS_MAX = 200,  /* streams reset by the client within a second without the event rapid_reset */
 };
 
 struct http2_settings {
@@ -132,7 +132,7 @@ struct http2_state {
     uint32_t resets;
     uint32_t reset_streams[HTTP2_RESET_STREAMS]; /* ids of the last streams that the client has reset */
     uint8_t next_reset;                          /* index of the oldest one */
-    bool started; /* the request before an upgrade has been evaluated */
+    bool started;                                /* the request before an upgrade has been evaluated */
 };
 
 /* Context of one call of http2_feed(). */
