@@ -82,6 +82,8 @@ const struct counter counter_table[] = {
     { "flow.conntrack_reply", "flows", COUNTER_TOTAL, "conntrack_reply", "",
       "Flows whose first packet came from the server, according to conntrack" },
     { "flow.end.state.*", "flows", COUNTER_TOTAL, "ended", "state", "Flows ended, by their last state" },
+    { "flow.end.tcp_state.*", "flows", COUNTER_TOTAL, "ended_tcp", "state",
+      "Flows ended with a TCP session, by the last state of the session" },
     { "flow_bypassed.closed", "flows", COUNTER_TOTAL, "bypassed_closed", "", "Bypassed flows that have ended" },
     { "flow_bypassed.pkts", "packets", COUNTER_TOTAL, "bypassed", "",
       "Packets of bypassed flows that only the kernel handled" },

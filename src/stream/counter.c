@@ -38,6 +38,17 @@ static const char *const names[STREAM_COUNTERS] = {
     [STREAM_URGENT_CLEARED] = "tcp.urgent_cleared",
     [STREAM_MEMUSE] = "tcp.memuse",
     [STREAM_REASSEMBLY_MEMUSE] = "tcp.reassembly_memuse",
+    [STREAM_END_STATE + TCP_STATE_NONE] = "flow.end.tcp_state.none",
+    [STREAM_END_STATE + TCP_STATE_SYN_SENT] = "flow.end.tcp_state.syn_sent",
+    [STREAM_END_STATE + TCP_STATE_SYN_RECV] = "flow.end.tcp_state.syn_recv",
+    [STREAM_END_STATE + TCP_STATE_ESTABLISHED] = "flow.end.tcp_state.established",
+    [STREAM_END_STATE + TCP_STATE_FIN_WAIT1] = "flow.end.tcp_state.fin_wait1",
+    [STREAM_END_STATE + TCP_STATE_FIN_WAIT2] = "flow.end.tcp_state.fin_wait2",
+    [STREAM_END_STATE + TCP_STATE_TIME_WAIT] = "flow.end.tcp_state.time_wait",
+    [STREAM_END_STATE + TCP_STATE_LAST_ACK] = "flow.end.tcp_state.last_ack",
+    [STREAM_END_STATE + TCP_STATE_CLOSE_WAIT] = "flow.end.tcp_state.close_wait",
+    [STREAM_END_STATE + TCP_STATE_CLOSING] = "flow.end.tcp_state.closing",
+    [STREAM_END_STATE + TCP_STATE_CLOSED] = "flow.end.tcp_state.closed",
 };
 
 size_t stream_counter_count(void)

@@ -52,7 +52,8 @@ enum stream_counter {
     STREAM_URGENT_CLEARED,
     STREAM_MEMUSE,
     STREAM_REASSEMBLY_MEMUSE,
-    STREAM_COUNTERS,
+    STREAM_END_STATE, /* first of one counter per enum tcp_state: sessions at the end of their flow */
+    STREAM_COUNTERS = STREAM_END_STATE + TCP_STATE_COUNT,
 };
 
 /* Records of evicted half-open sessions; see half_open.c. */

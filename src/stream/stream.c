@@ -295,6 +295,7 @@ void stream_end(struct stream *stream, struct flow *flow)
     if (!flow->tcp)
         return;
     half_open_record_session(stream, flow->tcp);
+    stream->counters[STREAM_END_STATE + flow->tcp->reported]++;
     session_release(stream, flow->tcp);
     flow->tcp = NULL;
 }

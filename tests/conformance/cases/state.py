@@ -3,8 +3,8 @@
 import base64
 import hashlib
 
-from build import (Case, client, CLIENT, CLIENT6, country_database, request, response, SERVER, server, SERVER6, tcp,
-                   udp, udp_packet)
+from build import (Case, client, CLIENT, CLIENT6, country_database, request, response, SERVER, server, SERVER6, SYN,
+                   tcp, tcp_packet, udp, udp_packet)
 
 
 def datagram(options):
@@ -391,6 +391,13 @@ cases = {
         '1 event_type=stats stats.ips.replaced=1 stats.ips.rejected=1',
         '1 event_type=drop drop.reason=rules dest_port=4000', '1 event_type=drop drop.reason=rules dest_port=7000',
         '1 event_type=drop drop.reason=rules dest_port=7001']),
+    'ended': Case(tcp(80, request('GET / HTTP/1.1'), response(b''), finished=True) +
+                  tcp(80, request('GET / HTTP/1.1'), finished=False, client_port=40001) +
+                  [tcp_packet(flags=SYN, ports=(40002, 80))],
+                  [(1, 'alert tcp any any -> any any (flags:S; threshold:type limit, track by_dst, count 1, seconds 60;)'),
+                   (0, 'alert tcp any any -> any any (flags:R;)')], events=[
+        '1 event_type=stats stats.flow.end.tcp_state.closed=1 stats.flow.end.tcp_state.established=1 '
+        'stats.flow.end.tcp_state.syn_sent=1 stats.flow.end.tcp_state.time_wait=0']),
     'files': Case(file_packets, files, file_lists, ['--set', 'file-store.enabled=yes'], [
         '1 event_type=fileinfo fileinfo.filename=/notes.txt fileinfo.stored=true',
         '1 event_type=fileinfo fileinfo.filename=/images/Holiday.PNG fileinfo.stored=false']),
