@@ -67,7 +67,9 @@ int script_load(struct script_set *set, const struct script_load *how, struct sc
 void script_set_rule(struct script *script, uint32_t gid, uint32_t sid);
 /* The rule was not loaded: no state is created for the script. */
 void script_release(struct script *script);
-const char *script_path(const struct script *script);
+/* Returns the path of script number `index` of a rule, counted from 0; NULL: the rule has no such script. NULL is
+ * allowed for the set. */
+const char *script_set_find(const struct script_set *set, uint32_t gid, uint32_t sid, unsigned index);
 
 /* --- States of a worker --------------------------------------------------------------------------- */
 

@@ -149,6 +149,7 @@ static void print_conditions(const struct control_value *analysis)
     print_lists("packet conditions", member(analysis, "packet_conditions"));
     print_lists("transaction conditions", member(analysis, "transaction_conditions"));
     print_lists("file conditions", member(analysis, "file_conditions"));
+    print_lists("scripts", member(analysis, "scripts"));
     for (size_t i = 0; i < control_value_count(buffers); i++) {
         const struct control_value *buffer = control_value_item(buffers, i), *list = member(buffer, "conditions");
 

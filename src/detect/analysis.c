@@ -520,6 +520,21 @@ static void put_header(struct analysis *analysis)
     json_array_close(out);
 }
 
+/* Writes the files of the rule's scripts. */
+static void put_scripts(const struct analysis *analysis)
+{
+    const struct script_set *scripts = rule_list_scripts(analysis->ruleset->rules);
+    const struct rule *rule = analysis->signature->rule;
+    const char *path = script_set_find(scripts, rule->gid, rule->sid, 0);
+
+    if (!path)
+        return;
+    json_array_open(analysis->out, "scripts");
+    for (unsigned i = 1; path; path = script_set_find(scripts, rule->gid, rule->sid, i++))
+        json_string(analysis->out, NULL, path);
+    json_array_close(analysis->out);
+}
+
 void ruleset_analyse(const struct ruleset *ruleset, const struct rule *rule, struct text *out)
 {
     struct analysis analysis = { .ruleset = ruleset, .out = out };
@@ -540,6 +555,7 @@ void ruleset_analyse(const struct ruleset *ruleset, const struct rule *rule, str
     put_conditions(out, "file_conditions", rule->file_conditions);
     put_buffers(&analysis);
     put_flowbits(&analysis);
+    put_scripts(&analysis);
     if (analysis.signature->of_transaction && !analysis.signature->plans)
         warn(&analysis, "no protocol has all buffers and conditions of the rule in one direction: it cannot match");
     json_array_open(out, "warnings");

@@ -218,10 +218,12 @@ static size_t end_capture(struct pattern *p, size_t at, size_t item)
 /* %1: the text of a capture once more. Returns the offset behind it. */
 static size_t match_reference(struct pattern *p, size_t at, uint8_t digit)
 {
-    unsigned index = digit - '1';
-    const struct pattern_capture *capture = &p->captures[index];
+    const struct pattern_capture *capture;
 
-    if (digit == '0' || index >= p->capture_count || capture->kind != PATTERN_CAPTURE_TEXT)
+    if (digit == '0' || digit - '0' > (int)p->capture_count)
+        return fail(p, "invalid capture index");
+    capture = &p->captures[digit - '1'];
+    if (capture->kind != PATTERN_CAPTURE_TEXT)
         return fail(p, "invalid capture index");
     if (capture->length > p->length - at)
         return PATTERN_NO_MATCH;

@@ -52,9 +52,13 @@ void script_release(struct script *script)
     script->released = true;
 }
 
-const char *script_path(const struct script *script)
+const char *script_set_find(const struct script_set *set, uint32_t gid, uint32_t sid, unsigned index)
 {
-    return script->path;
+    for (const struct script *script = set ? set->first : NULL; script; script = script->next) {
+        if (!script->released && script->gid == gid && script->sid == sid && index-- == 0)
+            return script->path;
+    }
+    return NULL;
 }
 
 #ifdef SLUICE_LUA

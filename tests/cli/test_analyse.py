@@ -123,6 +123,26 @@ class Analyse(unittest.TestCase):
         self.assertEqual(prefilter["buffer"], "http.user_agent")
         self.assertRegex(prefilter["reason"], "the one marked fast_pattern is weak or common")
 
+    def test_scripts(self):
+        folder = os.path.dirname(self.path)
+        rule = 'alert http any any -> any any (http.uri; luaxform:x.lua,1; content:"end"; lua:y.lua; sid:20;)\n'
+        for name, text in (("t.rules", rule), ("c.yaml", "security.lua.allow-rules: yes\n"),
+                           ("x.lua", "function transform(input) return input, #input end\n"),
+                           ("y.lua", "function init() return {} end function match() return 1 end\n")):
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        arguments = ["analyse", "--config", os.path.join(folder, "c.yaml"), "--rules", self.path]
+        code, out, err = sluice(*arguments, "--json", "20")
+        self.assertEqual((code, err), (0, ""))
+        paths = [os.path.join(folder, name) for name in ("x.lua", "y.lua")]
+        self.assertEqual(json.loads(out)["analysis"]["scripts"], paths)
+        code, out, err = sluice(*arguments, "20")
+        self.assertEqual((code, err), (0, ""))
+        for path in paths:
+            self.assertIn(path, out)
+        code, out, err = self.run_on("20")
+        self.assertIn("scripts in rules are not allowed (security.lua.allow-rules)", out + err)
+
     def test_not_loaded(self):
         answer = self.analyse("8")[0]
         self.assertEqual((answer["loaded"], answer["disabled_by"], answer["line"]), (False, "comment", 8))

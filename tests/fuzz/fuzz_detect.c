@@ -51,6 +51,11 @@ static struct ruleset *load_rules(void)
         .reputation_categories = CAPTURES "categories.txt",
         .reputation_files = reputations,
         .geoip_database = CAPTURES "countries.mmdb",
+        .hooks = &app_hook_names,
+        .scripts = { .allowed = true,
+                     .max_bytes = 500000,
+                     .max_instructions = 500000,
+                     .libraries = app_script_libraries },
     };
     struct ruleset_options ruleset_options;
     struct diag *diag = diag_new();

@@ -110,8 +110,11 @@ def default_settings(source):
                 'reference-config-file': 'rules/reference.config',
                 'reputation.categories': 'tests/replay/captures/categories.txt',
                 'reputation.files': 'tests/replay/captures/reputations.list',
-                'geoip-database': 'tests/replay/captures/countries.mmdb'}
-    return [word for name, path in settings.items() for word in ('--set', f'{name}={source}/{path}')]
+                'geoip-database': 'tests/replay/captures/countries.mmdb',
+                'default-rule-path': 'tests/replay/captures'}
+    return [word for name, path in settings.items() for word in ('--set', f'{name}={source}/{path}')] + \
+        ['--set', 'security.lua.allow-rules=yes', '--set', 'security.lua.max-bytes=64 MiB',
+         '--set', 'security.lua.max-instructions=1000000000']
 
 
 def cache_settings(folder):
