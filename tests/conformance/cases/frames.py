@@ -226,6 +226,23 @@ enip_rules = [
 
 # --- Segments, and long frames
 
+telnet_turns = [
+    server(b'\xff\xfd\x18\xff\xfd\x20login: '), client(b'\xff\xfb\x18root\r\n'), server(b'root\r\nPassword: '),
+    client(b'secret\r\n'), server(b'\r\n'), server(b'\xff\xfa\x18\1\xff\xf0Welcome\r\n'),
+    client(b'\xff\xfa\x18\0xterm\xff\xff\xff\xf0ls\r\n')]
+telnet_rules = [
+    (1, rule('telnet', 'frame:ctl; content:"|ff fd 18|"; bsize:3;')),
+    (1, rule('telnet', 'frame:telnet.ctl; content:"|ff fa 18 00|xterm|ff ff|"; startswith; bsize:11;')),
+    (1, rule('telnet', 'frame:ctl; flow:to_client; content:"|ff f0|"; bsize:2;')),
+    (1, rule('telnet', 'frame:data; content:"login: "; bsize:7;')),
+    (1, rule('telnet', 'frame:data; content:"root|0d 0a|Password: "; bsize:16;')),
+    (1, rule('telnet', 'frame:pdu; flow:to_server; content:"secret|0d 0a|"; bsize:8;')),
+    (1, rule('telnet', 'frame:data; flow:to_client; content:"Welcome|0d 0a|"; bsize:9;')),
+    (1, rule('telnet', 'frame:data; content:"ls|0d 0a|"; bsize:4;')),
+    (0, rule('telnet', 'frame:data; content:"|ff|";')),
+]
+
+
 def pieces(*turns, cut=1):
     return tcp(1883, *turns, cut=cut)
 
@@ -261,6 +278,9 @@ cases = {
     'ssh': Case(ssh, ssh_rules),
     'rfb': Case(vnc, vnc_rules),
     'enip': Case(enip, enip_rules),
+    'telnet': Case(tcp(23, *telnet_turns), telnet_rules),
+    'telnet_in_pieces': Case(tcp(23, *telnet_turns, cut=1), telnet_rules),
+    'telnet_inline': Case(tcp(23, *telnet_turns, cut=2), telnet_rules, options=inline),
     'in_pieces': Case(pieces(client(mqtt_connect()), server(mqtt(0x20, b'\0\0', b'\x03\x22\0\x0a'))), mqtt_rules),
     'in_pieces_inline': Case(pieces(client(mqtt_connect()), server(mqtt(0x20, b'\0\0', b'\x03\x22\0\x0a')), cut=7), [
         (1, rule('mqtt', 'frame:pdu; content:"|10|"; startswith; content:"MQTT"; content:"secret"; endswith;')),
