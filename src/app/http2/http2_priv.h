@@ -31,21 +31,6 @@
 
 #include "tx.h"
 
-/* Sub-states of transactions: streams, and frames that belong to no open stream. */
-enum { HTTP2_SUB_STREAM = 1, HTTP2_SUB_GLOBAL };
-
-enum http2_frame_type {
-    HTTP2_DATA,
-    HTTP2_HEADERS,
-    HTTP2_PRIORITY,
-    HTTP2_RST_STREAM,
-    HTTP2_SETTINGS,
-    HTTP2_PUSH_PROMISE,
-    HTTP2_PING,
-    HTTP2_GOAWAY,
-    HTTP2_WINDOW_UPDATE,
-    HTTP2_CONTINUATION,
-};
 enum { HTTP2_END_STREAM = 1, HTTP2_ACK = 1, HTTP2_END_HEADERS = 4, HTTP2_PADDED = 8, HTTP2_HAS_PRIORITY = 0x20 };
 
 enum http2_event {

@@ -9,6 +9,21 @@
 #include "app/dns/dns_priv.h"
 #include "app/http/message.h"
 
+/* Sub-states of transactions: streams, and frames that belong to no open stream. */
+enum { HTTP2_SUB_STREAM = 1, HTTP2_SUB_GLOBAL };
+
+enum http2_frame_type {
+    HTTP2_DATA,
+    HTTP2_HEADERS,
+    HTTP2_PRIORITY,
+    HTTP2_RST_STREAM,
+    HTTP2_SETTINGS,
+    HTTP2_PUSH_PROMISE,
+    HTTP2_PING,
+    HTTP2_GOAWAY,
+    HTTP2_WINDOW_UPDATE,
+    HTTP2_CONTINUATION,
+};
 enum { HTTP2_TYPES = 256 };
 
 /* Values in frames, for rules and events. */

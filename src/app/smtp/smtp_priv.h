@@ -10,10 +10,12 @@
  *   mime*.c     MIME parser (mime.h)
  *   transfer*.c state transfer to another process
  *   mail.c      messages of other mail protocols (mail.h)
+ *   log.c       the objects of events (log.h)
  */
 #ifndef SMTP_PRIV_H
 #define SMTP_PRIV_H
 
+#include "log.h"
 #include "mime.h"
 #include "sluice/app.h"
 #include "sluice/rule.h"
@@ -237,16 +239,6 @@ void smtp_abort_message(struct smtp_feed *f, struct smtp_tx *tx);
 extern const struct keyword keyword_email_body_md5;
 enum { SMTP_BUFFERS = 14 };
 extern const struct app_buffer smtp_buffers[SMTP_BUFFERS];
-
-void smtp_log(const struct app_tx *tx, const void *settings, struct fields *out);
-void smtp_log_email(const struct app_tx *tx, const void *settings, struct fields *out);
-bool smtp_script_value(const struct app_tx *tx, const char *name, enum flow_direction direction, unsigned index,
-                       struct app_script_value *out); /* script.c */
-/* Logs the object `email`. `mime` NULL: nothing. */
-void smtp_log_message(const struct mime *mime, const struct file_list *files, const struct smtp_settings *settings,
-                      struct fields *out);
-/* Returns the bit in smtp_settings.log_fields of a name in eve.types.smtp.custom, or 0 if it is unknown. */
-uint32_t smtp_log_field(const char *name);
 
 extern const struct setting smtp_setting_rows[];
 int smtp_configure(const struct config *config, void *settings);
