@@ -532,6 +532,7 @@ const struct counter_family counter_families[] = {
     { "packet_age", "seconds", "Age of the packets of all queues since the last stats event" },
     { "ruleset", "rules", "Rules of the ruleset, by state" },
     { "detect_limit", "evaluations", "Evaluations that reached a limit" },
+    { "lua", "errors", "Calls of scripts of rules that failed, by cause" },
     { "blocklist_refused", "hosts", "Hosts not added to the blocklist, by reason" },
     { "offload", "packets", "Packets of offloaded flows that the kernel handled, by verdict" },
     { "offload", "bytes", "Bytes of offloaded flows that the kernel handled, by verdict" },
