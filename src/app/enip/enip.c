@@ -83,8 +83,24 @@ static bool handle_message(struct app_context *context, enum flow_direction dire
     return err != -ENOMEM;
 }
 
-enum { FRAME_HDR, FRAME_DATA, FRAME_PDU };
-static const char *const frames[] = { [FRAME_HDR] = "hdr", [FRAME_DATA] = "data", [FRAME_PDU] = "pdu", NULL };
+enum { FRAME_HDR, FRAME_DATA, FRAME_PDU, FRAME_CIP, FRAME_ITEM };
+static const char *const frames[] = {
+    [FRAME_HDR] = "hdr", [FRAME_DATA] = "data",      [FRAME_PDU] = "pdu",
+    [FRAME_CIP] = "cip", [FRAME_ITEM] = "enip.item", NULL,
+};
+
+static void announce_items(struct app_context *context, const struct app_input *in, uint32_t at, uint32_t length)
+{
+    struct enip_item items[ENIP_ITEMS_MAX];
+    unsigned count = enip_find_items(load_le16(in->bytes + at), in->bytes + at, length, items);
+
+    for (unsigned i = 0; i < count; i++) {
+        app_frame(context, in, at + items[i].at, items[i].length, FRAME_ITEM, NULL);
+        if (items[i].has_cip && items[i].cip_length > 0)
+            app_frame(context, in, at + items[i].at + items[i].length - items[i].cip_length, items[i].cip_length,
+                      FRAME_CIP, NULL);
+    }
+}
 
 static struct app_result enip_feed(struct app_context *context, void *state, const struct app_input *in)
 {
@@ -105,6 +121,8 @@ static struct app_result enip_feed(struct app_context *context, void *state, con
             result.needed = length;
             return result;
         }
+        if (app_wants_frame(context, FRAME_ITEM) || app_wants_frame(context, FRAME_CIP))
+            announce_items(context, in, result.consumed, length);
         if (!handle_message(context, in->direction, at, length)) {
             result.status = APP_ERROR;
             return result;

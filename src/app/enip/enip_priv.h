@@ -77,6 +77,18 @@ struct enip_tx {
  */
 int enip_parse(struct heap *heap, struct enip_pdu *out, bool is_response, const uint8_t *bytes, uint32_t length);
 
+enum { ENIP_ITEMS_MAX = 16 };
+
+/* An item of a message: its place in the message, with its head; its data is CIP, of which the last cip_length bytes
+ * are the message. */
+struct enip_item {
+    uint32_t at, length, cip_length;
+    bool has_cip;
+};
+/* Finds the items of a complete message; returns their number. */
+unsigned enip_find_items(uint16_t command, const uint8_t *message, uint32_t length,
+                         struct enip_item out[ENIP_ITEMS_MAX]);
+
 static inline const struct enip_service *enip_get_service(const struct enip_pdu *pdu, uint32_t index)
 {
     return (const struct enip_service *)(const void *)pdu->services.bytes + index;

@@ -12,7 +12,6 @@ enum {
     ITEM_UNCONNECTED_DATA = 0xb2,
     ITEM_IDENTITY = 0x0c,
     ITEM_SERVICES = 0x100,
-    ITEMS_MAX = 16,
     SOCKET_ADDRESS = 16,
     SERVICE_NAME = 16,
 };
@@ -192,7 +191,7 @@ static bool parse_items(struct parser *parser, struct cursor cur)
 
     if (!cursor_skip(&cur, 4 + 2) || !read_le16(&cur, &count)) /* interface handle, timeout */
         return false;
-    for (uint16_t i = 0; i < count && i < ITEMS_MAX; i++) {
+    for (uint16_t i = 0; i < count && i < ENIP_ITEMS_MAX; i++) {
         if (!read_item(&cur, &type, &data))
             return false;
         if (type == ITEM_CONNECTED_DATA && !cursor_skip(&data, 2)) /* sequence number */
@@ -248,6 +247,32 @@ static bool parse_list(struct enip_pdu *out, struct cursor cur, uint16_t expecte
     store_name(out, bytes, length);
     out->has_identity = true;
     return true;
+}
+
+unsigned enip_find_items(uint16_t command, const uint8_t *message, uint32_t length,
+                         struct enip_item out[ENIP_ITEMS_MAX])
+{
+    bool has_cip = command == ENIP_SEND_RR_DATA || command == ENIP_SEND_UNIT_DATA;
+    bool is_list = command == ENIP_LIST_SERVICES || command == ENIP_LIST_IDENTITY;
+    struct cursor cur = cursor_of(message, length), data;
+    uint16_t count, type;
+    unsigned found = 0;
+
+    if ((!has_cip && !is_list) || !cursor_skip(&cur, ENIP_HEADER + (has_cip ? 4 + 2 : 0)) || !read_le16(&cur, &count))
+        return 0;
+    while (found < count && found < ENIP_ITEMS_MAX) {
+        struct enip_item *item = &out[found];
+        uint32_t at = length - (uint32_t)cursor_remaining(&cur);
+
+        if (!read_item(&cur, &type, &data))
+            break;
+        *item = (struct enip_item){ .at = at, .length = 4 + (uint32_t)cursor_remaining(&data) };
+        item->has_cip = has_cip && (type == ITEM_UNCONNECTED_DATA ||
+                                    (type == ITEM_CONNECTED_DATA && cursor_skip(&data, 2))); /* sequence number */
+        item->cip_length = (uint32_t)cursor_remaining(&data);
+        found++;
+    }
+    return found;
 }
 
 int enip_parse(struct heap *heap, struct enip_pdu *out, bool is_response, const uint8_t *bytes, uint32_t length)

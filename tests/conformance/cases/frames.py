@@ -215,12 +215,17 @@ vnc_rules = [
     (1, rule('rfb', 'frame:pdu; content:"desktop"; endswith;')),
     (0, rule('rfb', 'frame:pdu; content:"desktop"; startswith;')),
 ]
-enip = tcp(44818, client(struct.pack('<HHII8sI', 0x65, 4, 0, 0, b'context!', 0) + b'\1\0\0\0'))
+enip = tcp(44818, client(struct.pack('<HHII8sI', 0x65, 4, 0, 0, b'context!', 0) + b'\1\0\0\0'),
+           client(struct.pack('<HHII8sI', 0x6f, 24, 0, 0, b'second..', 0) + b'\0\0\0\0\0\0\2\0\0\0\0\0\xb2\0\x08\0' +
+                  b'\x0e\3\x20\1\x24\1\x30\7'))
 enip_rules = [
     (1, rule('enip', 'frame:enip.hdr; content:"context!"; bsize:24;')),
     (1, rule('enip', 'frame:enip.data; content:"|01 00 00 00|"; bsize:4;')),
     (1, rule('enip', 'frame:enip.pdu; content:"|65 00|"; startswith; bsize:28;')),
     (0, rule('enip', 'frame:enip.data; content:"context";')),
+    (1, rule('enip', 'frame:enip.item; content:"|00 00 00 00|"; bsize:4;')),
+    (1, rule('enip', 'frame:enip.item; content:"|b2 00 08 00 0e 03|"; startswith; bsize:12;')),
+    (1, rule('enip', 'frame:cip; content:"|0e 03 20|"; startswith; bsize:8;')),
 ]
 
 
