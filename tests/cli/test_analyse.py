@@ -68,11 +68,11 @@ class Analyse(unittest.TestCase):
         self.assertEqual((answer["rev"], answer["line"]), (3, 2))
         self.assertEqual(analysis["type"], "app_tx")
         self.assertEqual(analysis["directions"], ["to_server"])
-        self.assertEqual(analysis["applications"], ["http", "http2"])
+        self.assertEqual(analysis["applications"], ["http", "http2", "doh2"])
         self.assertEqual(analysis["prefilter"], {
             "pattern": "/evil|0d|.php", "length": 10, "buffer": "http.uri", "strength": 33, "reason": "fast_pattern",
             "nocase": True})
-        _, plan = analysis["transactions"]  # the first is that of HTTP/2
+        plan = analysis["transactions"][-1]  # before it: DNS over HTTP/2, HTTP/2
         self.assertEqual((plan["protocol"], plan["direction"], plan["buffer"]), ("http", "to_server", "http.uri"))
         self.assertGreater(plan["complete"], 0)
         self.assertEqual(analysis["packet_conditions"], ["flow", "flowbits"])
