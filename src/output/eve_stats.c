@@ -30,6 +30,7 @@ static const char *const own_counters[] = {
     "app_layer.tx.rtsp",
     "app_layer.tx.s7commplus",
     "decoder.event.too_many_layers",
+    "decoder.gtp",
     "defrag.contradictions",
     "defrag.dropped_fragments",
     "defrag.evicted",
