@@ -72,8 +72,10 @@ class Analyse(unittest.TestCase):
         self.assertEqual(analysis["prefilter"], {
             "pattern": "/evil|0d|.php", "length": 10, "buffer": "http.uri", "strength": 33, "reason": "fast_pattern",
             "nocase": True})
-        plan = analysis["transactions"][-1]  # before it: DNS over HTTP/2, HTTP/2
-        self.assertEqual((plan["protocol"], plan["direction"], plan["buffer"]), ("http", "to_server", "http.uri"))
+        plans = {plan["protocol"]: plan for plan in analysis["transactions"]}
+        self.assertEqual(sorted(plans), ["doh2", "http", "http2"])
+        plan = plans["http"]
+        self.assertEqual((plan["direction"], plan["buffer"]), ("to_server", "http.uri"))
         self.assertGreater(plan["complete"], 0)
         self.assertEqual(analysis["packet_conditions"], ["flow", "flowbits"])
         self.assertEqual(analysis["buffers"][1], {"buffer": "http.uri", "conditions": [
