@@ -53,7 +53,7 @@ how="--attach $mode"
 [ $mode = repeat ] && how+=" --verdict repeat --mark 0x1/0x1"
 # shellcheck disable=SC2086
 start_sluice $mode --queue 0-1 --rules "$WORK/t.rules" $how --set nft.offload.flows=both --set stats.interval=0 \
-	--set nft.offload.interval=1
+	--set nft.offload.interval=1 --set flow.timeouts.tcp.bypassed=3600
 accepted "${mode}_a4" 10.66.2.2 ENOUGH
 port=$(cat "$WORK/${mode}_a4.port")
 accepted "${mode}_a6" fd66:2::2 ENOUGH
