@@ -512,7 +512,8 @@ transport_rules = [
     (1, over('tcp', 'llmnr', 'llmnr.queries.rrname; content:"fileserver";')),
     (0, over('udp', 'llmnr', '')),
     (1, over('udp', 'dcerpc', f'dcerpc.iface:{MAPPER}; dcerpc.opnum:3; dcerpc.stub_data; content:"stub-data";')),
-    (0, over('tcp', 'dcerpc', '')),
+    (1, over('tcp', 'dcerpc', '')),  # SMB carries DCE/RPC
+    (0, over('tcp', 'dcerpc,exact', '')),
     (1, over('tcp', 'dns', 'dns.query; content:"tcp.example.org";')),
     (0, over('udp', 'dns', '')),
     (1, rule('smb', 'smb.version:1; flow:to_server;')),
