@@ -14,9 +14,9 @@ generate() {
 import sys
 
 mistakes = ['content:"x', 'contnt:"x";', 'content:"x"; depth:abc;', 'dsize:>;', 'content:"x"; content:"|0g|";']
-features = ['frame:x; content:"x";', 'js_data; content:"x";', 'luaxform:x.lua;', 'sip_method:invite;',
+features = ['sd_pattern:2,us_social;', 'js_data; content:"x";', 'luaxform:x.lua;', 'sip_method:invite;',
             'gtp_type:1;', 'lua:x.lua;']
-headers = ['alert jabber', 'alert irc', 'sdrop tcp', 'alert mms']
+headers = ['alert jabber', 'alert irc', 'activate tcp', 'alert mms']
 with open(sys.argv[1], 'w') as rules, open(sys.argv[1] + '.wanted', 'w') as wanted:
     for line in range(1, 1001):
         head, options = 'alert udp', f'content:"payload {line}";'

@@ -40,7 +40,12 @@ get() {
 for mode in --http2-prior-knowledge --http2; do
 	equal "$mode" "$(get $mode /good)" good
 	equal "$mode: status" "$(cat "$WORK/status")" "200 2"
-	get $mode /large >"$WORK/copy" || fail "$mode: large: $(cat "$WORK/status")"
+	# An upgrade needs a small response first, because curl 7.88 fails when much data follows the answer to the upgrade;
+	# by prior knowledge it can send only one request.
+	urls=(-o "$WORK/copy" http://10.66.2.2:8000/large)
+	[ $mode != --http2 ] || urls=(-o "$WORK/first" http://10.66.2.2:8000/good "${urls[@]}")
+	client curl -sS $mode --max-time 20 "${urls[@]}" >"$WORK/status" 2>&1 ||
+		fail "$mode: large: $(cat "$WORK/status")"
 	cmp "$WORK/copy" "$WORK/www/large" || fail "$mode: the file was changed"
 	if get $mode /evil; then fail "$mode: the forbidden path was answered"; fi
 done
