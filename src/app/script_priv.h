@@ -36,7 +36,7 @@ struct script_use {
     } values[SCRIPT_VALUES_MAX];
 };
 
-/* What a call of match() inspects: script_call(). */
+/* The data that a call of match() inspects, for script_call(). */
 struct script_context {
     const struct match_input *input;
     const struct inspection *inspection; /* NULL: the script is not evaluated in a buffer */

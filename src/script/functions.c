@@ -19,11 +19,11 @@
 
 enum { BYTES_PER_INSTRUCTION = 64, SEED = 1 };
 
-/* What the work of a function depends on. */
+/* How many instructions a call of a function counts as. */
 enum charge {
     CHARGE_NONE,
-    CHARGE_BYTES,  /* on the lengths of the texts among the arguments */
-    CHARGE_TABLE,  /* on the length of the table, the first argument */
+    CHARGE_BYTES,  /* depends on the lengths of the texts among the arguments */
+    CHARGE_TABLE,  /* depends on the length of the table, the first argument */
     CHARGE_SORT,   /* on the length of the table and its logarithm */
     CHARGE_SECOND, /* on the range from the second to the third argument: move() */
     CHARGE_THIRD,  /* on the range from the third to the fourth argument: concat() */

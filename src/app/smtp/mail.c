@@ -98,7 +98,7 @@ void mail_transfer(struct app_context *context, struct transfer *t, struct mail 
     transfer_require(t, direction < FLOW_DIRECTIONS);
     if (t->error || !decoded)
         return;
-    /* In a part of its own, which a process that does not decode messages skips. */
+    /* A separate part, because a process that does not decode messages must be able to skip it. */
     if (!t->reading) {
         start = transfer_part_start(t, 0);
         transfer_u32(t, &mail->reported_urls);
