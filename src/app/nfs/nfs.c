@@ -421,8 +421,6 @@ static struct app_result nfs_feed(struct app_context *context, void *state, cons
 
 static void nfs_stop(struct app_context *context, void *state)
 {
-    nfs_files_close(context, state, FLOW_TO_SERVER);
-    nfs_files_close(context, state, FLOW_TO_CLIENT);
     nfs_requests_clear(app_heap(context), state);
     nfs_names_clear(app_heap(context), state);
 }
