@@ -105,7 +105,7 @@ static void transfer_session(struct transfer *t, struct stream *stream, struct t
     transfer_u8(t, &session->previous);
     transfer_u16(t, &session->flags);
     transfer_require(t, session->state < TCP_STATE_COUNT && session->previous < TCP_STATE_COUNT);
-    if (t->reading)
+    if (t->reading && !t->error)
         session->reported = session->state;
     transfer_u8(t, &queued);
     transfer_require(t, transfer_has_room(t, queued, HANDSHAKE_SIZE));
