@@ -96,10 +96,10 @@ static void run(const uint8_t *data, size_t size, int cut, size_t memcap, struct
 {
     struct app_rig *rig = app_rig_new_alone(FUZZ_APP, memcap);
     const struct app_proto *proto = app_proto_by_id(app_id_by_name(FUZZ_APP));
+    uint16_t types[APP_MAX_PROTOCOLS] = { 0 };
 
-    uint16_t types[APP_MAX_PROTOCOLS];
-
-    memset(types, 0xff, sizeof(types));
+    for (unsigned i = 0; i < app_list_count; i++) /* as for the event type frame */
+        types[i] = app_list[i]->frames ? UINT16_MAX : 1U << APP_FRAME_STREAM;
     app_set_frames(rig->app, types);
     app_set_needs(rig->app, RULE_MESSAGE_MD5);
     rig->cut = cut;
