@@ -178,7 +178,7 @@ INIT
 	cat >"$root/case.sh" <<'CASE'
 #!/bin/busybox sh
 export PATH=/usr/bin:/busybox HOME=/root LANG=C.UTF-8 PYTHONDONTWRITEBYTECODE=1 SLUICE=/usr/bin/sluice
-timeout 400 bash "/source/tests/$(cat /case)" && echo "CASE PASSED" || echo "CASE FAILED: $?"
+timeout 800 bash "/source/tests/$(cat /case)" && echo "CASE PASSED" || echo "CASE FAILED: $?"
 poweroff -f
 CASE
 	# Runs each script whose name arrives on the serial line, until one fails or leaves something behind.
@@ -194,7 +194,7 @@ stty -echo -F /dev/ttyS0
 state >/before
 echo "MACHINE READY"
 while read -r script </dev/ttyS0; do
-	timeout 400 bash "/source/tests/$script" </dev/null || { echo "CASE FAILED: $?"; break; }
+	timeout 800 bash "/source/tests/$script" </dev/null || { echo "CASE FAILED: $?"; break; }
 	# Processes and namespaces may take a moment to end.
 	for _ in 1 2 3 4 5 6 7 8 9 10; do state >/after; cmp -s /before /after && break; sleep 0.5; done
 	if cmp -s /before /after; then
