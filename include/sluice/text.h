@@ -101,4 +101,9 @@ bool text_to_int(const char *bytes, size_t length, int64_t low, int64_t high, in
  * mean". */
 const char *text_nearest(const char *word, const char *const *names, size_t count);
 
+/* Returns the length of the start line and headers of a message (as in RFC 5322 and HTTP/1) with the empty line after
+ * them; 0 if the empty line is missing. Lines end with LF or CR LF. The first `from` bytes are known not to contain the
+ * empty line. */
+uint32_t text_find_head_end(const uint8_t *bytes, uint32_t length, uint32_t from);
+
 #endif

@@ -319,3 +319,21 @@ const char *text_nearest(const char *word, const char *const *names, size_t coun
     }
     return nearest;
 }
+
+uint32_t text_find_head_end(const uint8_t *bytes, uint32_t length, uint32_t from)
+{
+    uint32_t at = from > 3 ? from - 3 : 0;
+
+    while (at < length) {
+        const uint8_t *end = memchr(bytes + at, '\n', length - at);
+
+        if (!end)
+            return 0;
+        at = (uint32_t)(end - bytes) + 1;
+        if (at < length && bytes[at] == '\n')
+            return at + 1;
+        if (at + 1 < length && bytes[at] == '\r' && bytes[at + 1] == '\n')
+            return at + 2;
+    }
+    return 0;
+}

@@ -134,26 +134,6 @@ static int parse_head(struct heap *heap, struct rtsp_tx *tx, const uint8_t *byte
 
 /* --- Stream ------------------------------------------------------------------------------------------ */
 
-/* Returns the length of the head with the empty line after it; 0 if the empty line is missing. The first `from` bytes
- * are known not to contain it. */
-static uint32_t find_head_end(const uint8_t *bytes, uint32_t length, uint32_t from)
-{
-    uint32_t at = from > 3 ? from - 3 : 0;
-
-    while (at < length) {
-        const uint8_t *end = memchr(bytes + at, '\n', length - at);
-
-        if (!end)
-            return 0;
-        at = (uint32_t)(end - bytes) + 1;
-        if (at < length && bytes[at] == '\n')
-            return at + 1;
-        if (at + 1 < length && bytes[at] == '\r' && bytes[at + 1] == '\n')
-            return at + 2;
-    }
-    return 0;
-}
-
 /* Adds the transaction of a message. Returns false if parsing must end. */
 static bool handle_head(struct app_context *context, struct rtsp_state *state, enum flow_direction direction,
                         const uint8_t *bytes, uint32_t length)
@@ -198,7 +178,7 @@ static struct app_result rtsp_feed(struct app_context *context, void *data, cons
         } else {
             uint32_t from = in->seen > result.consumed ? in->seen - result.consumed : 0;
 
-            taken = find_head_end(bytes, left, from);
+            taken = text_find_head_end(bytes, left, from);
             if (taken == 0 && left <= RTSP_HEAD_MAX)
                 return result;
             if (!handle_head(context, state, in->direction, bytes, taken > 0 ? taken : left)) {

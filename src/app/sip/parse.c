@@ -60,24 +60,6 @@ static bool is_version(struct span text)
     return text.length >= VERSION_MIN && memcmp(text.at, "SIP/", 4) == 0 && text.at[4] >= '0' && text.at[4] <= '9';
 }
 
-uint32_t sip_find_head_end(const uint8_t *bytes, uint32_t length, uint32_t from)
-{
-    uint32_t at = from > 3 ? from - 3 : 0;
-
-    while (at < length) {
-        const uint8_t *end = memchr(bytes + at, '\n', length - at);
-
-        if (!end)
-            return 0;
-        at = (uint32_t)(end - bytes) + 1;
-        if (at < length && bytes[at] == '\n')
-            return at + 1;
-        if (at + 1 < length && bytes[at] == '\r' && bytes[at + 1] == '\n')
-            return at + 2;
-    }
-    return 0;
-}
-
 /* --- Head -------------------------------------------------------------------------------------------- */
 
 static bool parse_start_line(struct sip_tx *tx, struct span line)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "sip_priv.h"
+#include "sluice/text.h"
 #include "sluice/transfer.h"
 
 /* State of a direction of a stream. The transaction of a message that waits for its body is the direction's only open
@@ -118,7 +119,7 @@ static struct app_result feed_datagram(struct app_context *context, const struct
 
     if (length <= sizeof(keep_alive) && memcmp(bytes, keep_alive, length) == 0)
         return result;
-    uint32_t found = sip_find_head_end(bytes, length, 0), head = found > 0 ? found : length;
+    uint32_t found = text_find_head_end(bytes, length, 0), head = found > 0 ? found : length;
 
     tx = new_tx(context, in->direction);
     if (!tx)
@@ -199,7 +200,7 @@ static struct app_result feed_stream(struct app_context *context, struct sip_sid
         } else if ((taken = count_line_ends(bytes, left)) == 0) {
             uint32_t from = in->seen > result.consumed ? in->seen - result.consumed : 0;
 
-            taken = sip_find_head_end(bytes, left, from);
+            taken = text_find_head_end(bytes, left, from);
             app_frame(context, in, result.consumed, APP_FRAME_UNKNOWN, FRAME_PDU, NULL);
             if (taken == 0 && left <= SIP_HEAD_MAX)
                 return result;

@@ -75,9 +75,6 @@ static inline const struct sip_sdp_line *sip_get_sdp_line(const struct sip_tx *t
 
 /* --- parse.c ----------------------------------------------------------------------------------------- */
 
-/* Returns the length of the start line and the headers with the empty line after them; 0 if the empty line is missing.
- * The first `from` bytes are known not to contain it. */
-uint32_t sip_find_head_end(const uint8_t *bytes, uint32_t length, uint32_t from);
 /* Parses a start line and headers, which are copied to tx->text, and sets *body_length to the value of Content-Length,
  * or to UINT64_MAX if the header is missing. Returns 0; -EINVAL if the start line or Content-Length is invalid, or if a
  * header has too many values; -ENOMEM. */
