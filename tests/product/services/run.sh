@@ -8,7 +8,8 @@ cache=${PRODUCT_CACHE:?folder for downloads}
 "$folder/../fetch" bookworm "$cache" mosquitto mosquitto-clients slapd ldap-utils snmpd snmp postgresql-15 \
 	sip-tester dash >"$WORK/fetch.log" 2>&1 || skip "no packages: $(tail -n 1 "$WORK/fetch.log")"
 root=$(cd "$cache/bookworm/root" && pwd)
-mount --bind "$WORK" "$root/tmp" # this script has a mount namespace of its own
+mkdir -p "$root/srv"
+mount --bind "$WORK" "$root/srv" # this script has a mount namespace of its own
 mount -t proc proc "$root/proc"
 printf 'root:x:0:0::/:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n' >"$root/etc/passwd"
 printf 'root:x:0:\nnogroup:x:65534:\n' >"$root/etc/group"
@@ -36,7 +37,7 @@ drop sip any any -> any any (msg:"address"; sip.uri; content:"forbidden"; sid:5;
 RULES
 
 printf 'listener 1883\nallow_anonymous true\nuser root\nlog_dest stderr\n' >"$WORK/mosquitto.conf"
-start mosquitto mosquitto -v -c /tmp/mosquitto.conf
+start mosquitto mosquitto -v -c /srv/mosquitto.conf
 
 mkdir "$WORK/ldap"
 cat >"$WORK/slapd.conf" <<'CONF'
@@ -45,22 +46,22 @@ modulepath /usr/lib/ldap
 moduleload back_mdb
 database mdb
 suffix "dc=example,dc=org"
-directory /tmp/ldap
+directory /srv/ldap
 CONF
-start slapd slapd -d 256 -f /tmp/slapd.conf -h ldap://0.0.0.0
+start slapd slapd -d 256 -f /srv/slapd.conf -h ldap://0.0.0.0
 
 echo 'rocommunity ordinary' >"$WORK/snmpd.conf"
-start snmpd snmpd -f -Lo -C -c /tmp/snmpd.conf -I -smux udp:161
+start snmpd snmpd -f -Lo -C -c /srv/snmpd.conf -I -smux udp:161
 
 programs=$(cd "$root" && echo usr/lib/postgresql/*/bin)
-chroot --userspec=65534:65534 "$root" "/$programs/initdb" -D /tmp/database -A trust -U admin >"$WORK/initdb.log" 2>&1 ||
+chroot --userspec=65534:65534 "$root" "/$programs/initdb" -D /srv/database -A trust -U admin >"$WORK/initdb.log" 2>&1 ||
 	fail "initdb"
 echo 'host all all 10.66.1.0/24 trust' >>"$WORK/database/pg_hba.conf"
-ip netns exec "$P-srv" chroot --userspec=65534:65534 "$root" "/$programs/postgres" -D /tmp/database -h 10.66.2.2 -k /tmp \
+ip netns exec "$P-srv" chroot --userspec=65534:65534 "$root" "/$programs/postgres" -D /srv/database -h 10.66.2.2 -k /srv \
 	-c log_statement=all >"$WORK/postgres.server" 2>&1 &
 postgres=$!
 
-start sipp sipp -sn uas -i 10.66.2.2 -p 5060 -nostdin -trace_msg -message_file /tmp/sipp.messages
+start sipp sipp -sn uas -i 10.66.2.2 -p 5060 -nostdin -trace_msg -message_file /srv/sipp.messages
 
 for port in 1883 389 161 5432 5060; do wait_for listens_on $port || fail "no server listens on port $port"; done
 start_sluice gw --queue 0 --rules "$WORK/t.rules" --set ips.mode=drop
