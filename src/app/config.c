@@ -58,11 +58,11 @@ const struct keyword keyword_config = {
     .name = "config",
     .value = "logging disable, type tx, scope tx; or tracking disable, type flow, scope packet",
     .help = "writes no event of the transaction in which the rule matches, or gives the packet no flow",
-    .manual =
-        "The rule action config is alert with noalert. `tracking disable` is for rules with the hook pre_flow: the "
-        "packet is not part of a flow, so that neither its TCP stream nor its application protocol is inspected. "
-        "`logging disable` does not affect events of files, nor the response to a DNS query, which is a "
-        "transaction of its own.",
+    .manual = "The rule action config acts like alert with noalert. `tracking disable` is for rules with the hook "
+              "pre_flow: the "
+              "packet is not part of a flow, so that neither its TCP stream nor its application protocol is inspected. "
+              "`logging disable` does not affect events of files, nor the response to a DNS query, which is a "
+              "separate transaction.",
     .kind = KEYWORD_META,
     .parse = config_keyword_parse,
 };

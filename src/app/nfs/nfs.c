@@ -434,7 +434,7 @@ static void nfs_tx_free(struct app_context *context, struct app_tx *tx)
 }
 
 /* Transfers the position in the records. Names and files are not transferred: names are stored again when replies
- * contain them, and the rest of a file is inspected as a file of its own, from the next read or write on. */
+ * contain them, and the rest of a file is inspected as a separate file, from the next read or write on. */
 static void nfs_transfer(struct app_context *context, void *data, struct transfer *t)
 {
     struct nfs_state *state = data;

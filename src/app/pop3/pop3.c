@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * POP3. The server answers each command in order, so a response belongs to the oldest command without one; a response
- * without a command, such as the greeting, is a transaction of its own. The command and the status determine whether
+ * without a command, such as the greeting, is a separate transaction. The command and the status determine whether
  * the response has further lines, up to a line with a dot. A response to RETR or TOP contains a message, which is
  * parsed as MIME line by line.
  *
