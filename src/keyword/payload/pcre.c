@@ -7,7 +7,7 @@
  * struct inspect_limits then decides whether the condition matches, also if it is negated. Each worker has its own
  * match state, a struct pcre_scratch.
  *
- * Ownership: the compiled pattern is in the rule list's arena; the machine code is not, and release() frees it.
+ * Ownership: release() frees the compiled pattern; until the condition belongs to a rule, parse() does.
  */
 #include "pcre_scratch_priv.h"
 
@@ -399,11 +399,13 @@ static int pcre_parse(struct rule_parser *parser, struct span value)
         err = named_captures(parser, text.pattern, data);
     if (!err && data->negated && data->capture_count > 0)
         err = rule_parser_error(parser, text.pattern, "a negated pcre has no text to capture");
-    if (err)
-        return err;
-    if (flags.buffer && !rule_parser_current_buffer(parser))
-        return rule_parser_add_content_condition_in(parser, flags.buffer, data, data->relative);
-    return rule_parser_add_content_condition(parser, data, data->relative && rule_parser_has_previous(parser));
+    if (!err && flags.buffer && !rule_parser_current_buffer(parser))
+        err = rule_parser_add_content_condition_in(parser, flags.buffer, data, data->relative);
+    else if (!err)
+        err = rule_parser_add_content_condition(parser, data, data->relative && rule_parser_has_previous(parser));
+    if (err) /* the rule does not have the condition, so pcre_release() is not called */
+        pcre2_code_free(data->code);
+    return err;
 }
 
 /* Generates the machine code, here so that it is not generated for rejected rules. If PCRE2 cannot generate it, the

@@ -3,17 +3,6 @@
 
 #include <errno.h>
 
-static void *arena_take(size_t size, void *arena)
-{
-    return arena_alloc(arena, size);
-}
-
-static void arena_give_back(void *memory, void *arena)
-{
-    (void)memory;
-    (void)arena;
-}
-
 static int report(struct rule_parser *parser, struct span pattern, int error, PCRE2_SIZE at)
 {
     PCRE2_UCHAR message[128];
@@ -27,19 +16,14 @@ static int report(struct rule_parser *parser, struct span pattern, int error, PC
 
 int pcre_compile(struct rule_parser *parser, struct span pattern, uint32_t flags, pcre2_code **out)
 {
-    struct arena *arena = rule_parser_arena(parser);
-    pcre2_general_context *memory = pcre2_general_context_create(arena_take, arena_give_back, arena);
-    pcre2_compile_context *context = memory ? pcre2_compile_context_create(memory) : NULL;
     PCRE2_SPTR text = (PCRE2_SPTR)pattern.at;
     uint32_t compiled_flags = 0;
     PCRE2_SIZE at;
     int error;
 
-    if (!context)
-        return -ENOMEM;
-    *out = pcre2_compile(text, pattern.length, flags, &error, &at, context);
+    *out = pcre2_compile(text, pattern.length, flags, &error, &at, NULL);
     if (!*out && error == PCRE2_ERROR_BAD_SUBPATTERN_REFERENCE && flags & PCRE2_NO_AUTO_CAPTURE)
-        *out = pcre2_compile(text, pattern.length, flags & ~(uint32_t)PCRE2_NO_AUTO_CAPTURE, &error, &at, context);
+        *out = pcre2_compile(text, pattern.length, flags & ~(uint32_t)PCRE2_NO_AUTO_CAPTURE, &error, &at, NULL);
     /* Traffic is not always UTF-8. With PCRE2_MATCH_INVALID_UTF, a pattern that begins with (*UTF) also matches in a
      * buffer that contains invalid UTF-8. The flag implies PCRE2_UTF, so it is not set for other patterns. */
     if (*out && pcre2_pattern_info(*out, PCRE2_INFO_ALLOPTIONS, &compiled_flags) == 0 && compiled_flags & PCRE2_UTF &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Compiles regular expressions of rules in the rule list's arena, so that pcre2_code_free() frees only their JIT code.
- */
+/* Compiles regular expressions of rules. The code is not in the rule list's arena, which would keep all temporary
+ * memory of PCRE2: its JIT compiler needs ten times the size of the code. */
 #ifndef SLUICE_KEYWORD_PCRE_COMPILE_H
 #define SLUICE_KEYWORD_PCRE_COMPILE_H
 
@@ -8,8 +8,8 @@
 #include "sluice/keyword.h"
 
 /* Compiles a pattern. `flags` are those of pcre2_compile(). PCRE2_NO_AUTO_CAPTURE disables capture groups, which makes
- * matching faster; it is ignored if the pattern refers to groups. Returns 0, -ENOMEM, or -EINVAL after an error was
- * reported. */
+ * matching faster; it is ignored if the pattern refers to groups. The caller frees *out with pcre2_code_free(). Returns
+ * 0, -ENOMEM, or -EINVAL after an error was reported; then *out is NULL. */
 int pcre_compile(struct rule_parser *parser, struct span pattern, uint32_t flags, pcre2_code **out);
 
 #endif

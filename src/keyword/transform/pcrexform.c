@@ -3,7 +3,7 @@
  * pcrexform:"/get\?data=(.*)"; replaces the buffer by the text that the capture group of a regular expression matched.
  * PCRE2's limits are fixed (transform_scratch.c): detect.pcre-match-limit does not apply.
  *
- * Ownership: the compiled pattern is in the rule list's arena; the machine code is not, and release() frees it.
+ * Ownership: release() frees the compiled pattern; until the transform belongs to a rule, parse() does.
  */
 #include "keyword/payload/pcre_scratch_priv.h"
 
@@ -36,8 +36,12 @@ static int pcrexform_parse(struct rule_parser *parser, struct span value)
         return err;
     pcre2_pattern_info(code, PCRE2_INFO_CAPTURECOUNT, &groups);
     if (groups != 1)
-        return rule_parser_error(parser, value, "the pattern needs exactly one group, and has %u", groups);
-    return rule_parser_add_transform(parser, code);
+        err = rule_parser_error(parser, value, "the pattern needs exactly one group, and has %u", groups);
+    else
+        err = rule_parser_add_transform(parser, code);
+    if (err)
+        pcre2_code_free(code);
+    return err;
 }
 
 static int pcrexform_finish(struct rule_parser *parser, const struct condition *condition)
