@@ -208,10 +208,21 @@ struct reference {
     struct reference *next;
 };
 
+/* The value of an option metadata as written in the rule, with at least one pair of key and value. The pairs are parsed
+ * when an event needs them: as separate strings they would take more memory than all other parts of the rules. */
 struct metadata {
-    const char *key, *value;
+    struct span text;
     struct metadata *next;
 };
+
+/* A position in the metadata of a rule: { rule->metadata } before the first pair. */
+struct metadata_position {
+    const struct metadata *next; /* the next option */
+    struct span rest;            /* rest of the current option */
+};
+/* Reads the next pair, from any of the options. As in Suricata, a key without a value is ignored. Returns false at the
+ * end. */
+bool rule_metadata_next(struct metadata_position *position, struct span *key, struct span *value);
 
 enum target { TARGET_NONE, TARGET_SOURCE, TARGET_DESTINATION };
 

@@ -13,23 +13,34 @@
 
 /* --- Parts ---------------------------------------------------------------------------------------- */
 
+static bool is_same(struct span a, struct span b)
+{
+    return a.length == b.length && memcmp(a.at, b.at, a.length) == 0;
+}
+
 /* Writes {key: [value, ...]}; a key that occurs several times is written once, with all its values in their order. */
 static void rule_metadata(struct text *out, const struct metadata *list)
 {
+    struct metadata_position position = { .next = list };
+    struct span key, value, other_key, other;
+
     if (!list)
         return;
     json_member_object(out, "metadata");
-    for (const struct metadata *entry = list; entry; entry = entry->next) {
-        const struct metadata *first = list;
+    while (rule_metadata_next(&position, &key, &value)) {
+        struct metadata_position before = { .next = list }, after = position;
 
-        while (strcmp(first->key, entry->key) != 0)
-            first = first->next;
-        if (first != entry)
+        while (rule_metadata_next(&before, &other_key, &other) && !is_same(other_key, key))
             continue;
-        json_array_open(out, entry->key);
-        for (const struct metadata *same = entry; same; same = same->next)
-            if (strcmp(same->key, entry->key) == 0)
-                json_string(out, NULL, same->value ? same->value : "");
+        if (other_key.at != key.at)
+            continue;
+        json_key(out, key.at, key.length);
+        json_array_open(out, NULL);
+        json_stringn(out, NULL, value.at, value.length);
+        while (rule_metadata_next(&after, &other_key, &other)) {
+            if (is_same(other_key, key))
+                json_stringn(out, NULL, other.at, other.length);
+        }
         json_array_close(out);
     }
     json_object_close(out);

@@ -3,9 +3,8 @@
 
 void sample_rules(struct sample *sample)
 {
-    sample->metadata[0] = (struct metadata){ "tag", "one", &sample->metadata[1] };
-    sample->metadata[1] = (struct metadata){ "created_at", "2020_01_01", &sample->metadata[2] };
-    sample->metadata[2] = (struct metadata){ "tag", "two", NULL };
+    sample->metadata[0] = (struct metadata){ span_of("tag one, created_at 2020_01_01"), &sample->metadata[1] };
+    sample->metadata[1] = (struct metadata){ span_of("tag two"), NULL };
     sample->references[0] = (struct reference){ "url", "example.org/x", "http://", &sample->references[1] };
     sample->references[1] = (struct reference){ "house", "17", NULL, NULL };
     sample->rule = (struct rule){

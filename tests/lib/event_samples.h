@@ -25,7 +25,7 @@ struct sample {
     struct flow flow;
     struct flow_macs macs;
     struct rule rule, second_rule;
-    struct metadata metadata[3];
+    struct metadata metadata[2];
     struct reference references[2];
     struct alert alerts[2];
     struct decision decision;

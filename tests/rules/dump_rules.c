@@ -183,13 +183,14 @@ static void print_thresholds(const struct threshold *threshold)
 static void print_meta(const struct rule *rule)
 {
     static const char *const targets[] = { "", " target=source", " target=destination" };
+    struct span key, value;
 
     printf("    \"%s\" priority=%u%s%s%s%s\n", rule->message, rule->priority, rule->class_name ? " class=" : "",
            rule->class_name ? rule->class_name : "", rule->noalert ? " noalert" : "", targets[rule->target]);
     for (const struct reference *r = rule->references; r; r = r->next)
         printf("    reference %s: %s%s\n", r->system, r->prefix ? r->prefix : "", r->id);
-    for (const struct metadata *m = rule->metadata; m; m = m->next)
-        printf("    metadata %s=%s\n", m->key, m->value);
+    for (struct metadata_position at = { .next = rule->metadata }; rule_metadata_next(&at, &key, &value);)
+        printf("    metadata " SPAN_FORMAT "=" SPAN_FORMAT "\n", SPAN_ARGS(key), SPAN_ARGS(value));
 }
 
 static const char *use_name(unsigned use)

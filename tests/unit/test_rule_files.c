@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * threshold.config, missing files, and real rulesets.
+ * Memory of rules, threshold.config, missing files, and real rulesets.
  */
 #include <check.h>
 #include <dirent.h>
@@ -52,6 +52,33 @@ static void write_text(const char *path, const char *text)
     ck_assert_int_ge(fputs(text, file), 0);
     fclose(file);
 }
+
+/* --- Memory --------------------------------------------------------------------------------------- */
+
+enum { TYPICAL_RULES = 200, TYPICAL_RULE_BYTES = 2048 };
+
+/* A rule as in large rule sets, with metadata and a pcre. The memory includes its text of 500 bytes. */
+START_TEST(rules_use_little_memory)
+{
+    char rule[1024];
+    size_t before = arena_used(rule_list_arena(list)), used;
+
+    for (int i = 1; i <= TYPICAL_RULES; i++) {
+        snprintf(rule, sizeof(rule),
+                 "alert tcp any any -> any any (msg:\"ET EXPLOIT Example %d\"; flow:established,to_server; "
+                 "content:\"/index.php?page=%d\"; fast_pattern; content:\"Agent\"; "
+                 "pcre:\"/^[a-z0-9]+\\x3d%d/R\"; reference:url,example.org/%d; classtype:trojan-activity; sid:%d; "
+                 "rev:1; metadata:affected_product Web_Server_Applications, attack_target Server, created_at "
+                 "2020_01_01, deployment Perimeter, signature_severity Major, tag Exploit, updated_at 2022_02_02;)",
+                 i, i, i, i, i);
+        parse(rule);
+    }
+    used = arena_used(rule_list_arena(list)) - before;
+    ck_assert_uint_eq(rule_list_finish(list, diag), 0);
+    ck_assert_uint_eq(rule_list_count(list), TYPICAL_RULES);
+    ck_assert_uint_lt(used, TYPICAL_RULES * TYPICAL_RULE_BYTES);
+}
+END_TEST
 
 /* --- Thresholds ----------------------------------------------------------------------------------- */
 
@@ -317,6 +344,7 @@ int main(void)
     int failed;
 
     tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, rules_use_little_memory);
     tcase_set_timeout(tcase, 100);
     tcase_add_test(tcase, thresholds_reach_their_rules);
     tcase_add_test(tcase, thresholds_have_indices_of_their_own);
