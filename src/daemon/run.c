@@ -65,6 +65,8 @@
 enum {
     POLL_MS = 250,
     RELOAD_POLL_MS = 5,
+    MMAP_THRESHOLD = 256 * 1024,
+    TRIM_THRESHOLD = 64 * 1024 * 1024,
 };
 
 struct engine {
@@ -708,6 +710,12 @@ static int start_engine(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
     char cause[FIREWALL_ERROR_SIZE];
     int err = confinement_switch_user(&engine->confinement, engine->options, error);
+
+    /* Without a fixed threshold glibc raises it to the size of freed blocks, up to 32 MiB. The workers' tables would
+     * then reuse memory of the rules' compilation, where calloc() clears, and so makes resident, pages that are never
+     * used; and blocks of rules would be in the heap, where other blocks prevent that their memory is returned. */
+    (void)mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD);
+    (void)mallopt(M_TRIM_THRESHOLD, TRIM_THRESHOLD); /* the heap is trimmed after the rules are loaded */
 
     if (err)
         return err;
