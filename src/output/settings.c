@@ -20,7 +20,7 @@ static const char *const default_event_types[] = {
     "dns",    "tls",  "smtp",           "ftp",  "ssh",   "smb",      "dcerpc", "nfs",      "ike",    "krb5",
     "dhcp",   "tftp", "quic",           "snmp", "pgsql", "sip",      "rfb",    "http2",    "mqtt",   "ldap",
     "modbus", "rdp",  "bittorrent-dht", "enip", "dnp3",  "doh2",     "pop3",   "rtsp",     "iec104", "s7commplus",
-    NULL
+    "opcua",  NULL
 };
 
 /* Event types of Suricata that Sluice does not support yet. */

@@ -120,9 +120,12 @@ static void app_rig_render(struct app_rig *rig, const struct app_tx *tx, struct 
 
     text_reset(out);
     json_object_open(out, NULL);
-    if (proto->log) {
+    if (proto->log || proto->log_own) {
         fields_init(&fields, rig->fields, sizeof(rig->fields));
-        proto->log(tx, app_proto_settings(rig->app, proto), &fields);
+        if (proto->log)
+            proto->log(tx, app_proto_settings(rig->app, proto), &fields);
+        else
+            proto->log_own(tx, &fields);
         if (proto->log_top_level)
             proto->log_top_level(tx, app_proto_settings(rig->app, proto), &fields);
         app_rig_require(fields.depth == 0, "an object of the log was left open");

@@ -199,6 +199,32 @@ static const struct conversation app_talks[] = {
                  CLIENT("@b SIP/2.0\r\nTo: bob\r\nContent-Type: application/sdp\r\nl: 14\r\n\r"),
                  CLIENT("\nv=0\r\no=a"), CLIENT("lice\r"), SERVER("SIP/2.0 200"),
                  CLIENT("\nMESSAGE sip:b SIP/2.0\r\nl: 70000\r\n\r\nbody"), SERVER(" OK\r\n\r\n") } },
+    { .name = "opcua",
+      .rules = "alert opcua any any -> any any (opcua.service:WriteRequest; opcua.item; content:\"ns=2\"; "
+               "opcua.body; content:\"on!\"; sid:1;)\n"
+               "alert opcua any any -> any any (opcua.status:0x801f0000; sid:2;)\n"
+               "alert opcua any any -> any any (opcua.msg_type:clo; sid:3;)\n"
+               "alert opcua any any -> any any (app-layer-event:opcua.invalid_body; sid:90;)\n"
+               "alert opcua any any -> any any (app-layer-event:opcua.invalid_type_id; sid:91;)\n"
+               "alert opcua any any -> any any (app-layer-event:opcua.invalid_type; sid:92;)\n",
+      .steps = { { RIG_CLIENT, 0, NEXT, "HELF\x25\0\0\0\0\0\0\0\0\x20\0\0\0\x20", 18 },
+                 { RIG_CLIENT, 0, NEXT, "\0\0\0\0\0\0\0\0\0\0\5\0\0\0opc:x", 19 },
+                 { RIG_SERVER, 0, NEXT, "ACKF\x1c\0\0\0\0\0\0\0\0\x20\0\0\0\x20\0\0\0\0\0\0\0\0\0\0", 28 },
+                 { RIG_CLIENT, 0, NEXT, "OPNF\x41\0\0\0\7\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\1\0",
+                   26 },
+                 { RIG_CLIENT, 0, NEXT, "\0\0\1\0\0\0\1\0\xbe\1\0\0\0\0\0\0\0\0\0\0\5\0\0\0\0\0\0\0\xff\xff", 30 },
+                 { RIG_CLIENT, 0, NEXT, "\xff\xff\0\0\0\0\0\0\0", 9 },
+                 /* Two chunks of a write, which are cut, and a chunk of the server between them. */
+                 { RIG_CLIENT, 0, NEXT, "MSGC\x1d\0\0\0\7\0\0\0\1\0\0\0\1\0\0\0\2\0\0\0\1\0\xa1", 27 },
+                 { RIG_SERVER, 0, NEXT, "MSGC\x1c\0\0\0\7\0\0\0\1\0\0\0\1\0\0\0\2\0\0\0\1\0\x8d", 27 },
+                 { RIG_CLIENT, 0, NEXT, "\2\0MSGF\x4d\0\0\0\7\0\0\0\1\0\0\0\1\0\0\0\2\0", 24 },
+                 { RIG_CLIENT, 0, NEXT, "\0\0\0\0\0\0\0\0\0\0\0\5\0\0\0\0\0\0\0\xff\xff\xff\xff\0", 24 },
+                 { RIG_SERVER, 0, NEXT, "\1MSGF\x30\0\0\0\7\0\0\0\1\0\0\0\1\0\0\0\2\0\0\0\0\0", 27 },
+                 { RIG_CLIENT, 0, NEXT, "\0\0\0\0\0\0\1\0\0\0\1\2\1\0\x0d\0\0\0\xff\xff\xff\xff\1\x0c", 24 },
+                 { RIG_CLIENT, 0, NEXT, "\3\0\0\0on!", 7 },
+                 { RIG_SERVER, 0, NEXT, "\0\0\0\0\0\0\5\0\0\0\0\0\x1f\x80\0\xff\xff\xff\xff\0\0\0", 22 },
+                 { RIG_CLIENT, 0, NEXT, "CLOF\x39\0\0\0\7\0\0\0\1\0\0\0\1\0\0\0\3\0\0\0\1\0\xc4\1\0", 29 },
+                 { RIG_CLIENT, 0, NEXT, "\0\0\0\0\0\0\0\0\0\5\0\0\0\0\0\0\0\xff\xff\xff\xff\0\0\0\0\0\0\0", 28 } } },
     { .name = "iec104",
       .rules = "alert iec104 any any -> any any (iec104_apci_type:u; sid:1;)\n"
                "alert iec104 any any -> any any (iec104_asdu_func:C_SC_NA_1; sid:2;)\n"

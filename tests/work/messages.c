@@ -220,6 +220,90 @@ static void iec104_invalid_message(struct work *work, uint32_t units)
     wire_free(&wire);
 }
 
+/* --- OPC UA --------------------------------------------------------------------------------------- */
+
+static void put_opcua_chunk(struct wire *wire, char place, uint8_t request, const struct wire *body)
+{
+    uint32_t size = 24 + (uint32_t)body->length;
+
+    wire_text(wire, "MSG");
+    wire_number(wire, 1, (uint8_t)place);
+    wire_number(wire, 4, __builtin_bswap32(size));
+    wire_fill(wire, 0, 12);
+    wire_number(wire, 4, request);
+    wire_put(wire, body->bytes, body->length);
+}
+
+static void opcua_messages(struct work *work, uint32_t units)
+{
+    struct wire wire = { 0 }, body = { 0 };
+
+    for (uint32_t i = 0; i < units; i++)
+        put_opcua_chunk(&wire, 'F', 1, &body);
+    work_send(work, FLOW_TO_SERVER, &wire);
+    wire_free(&wire);
+}
+
+/* One message in chunks of a byte. */
+static void opcua_chunks(struct work *work, uint32_t units)
+{
+    struct wire wire = { 0 }, body = { 0 };
+
+    wire_number(&body, 1, 1);
+    for (uint32_t i = 0; i < units; i++)
+        put_opcua_chunk(&wire, 'C', 1, &body);
+    work_send(work, FLOW_TO_SERVER, &wire);
+    wire_free(&wire);
+    wire_free(&body);
+}
+
+/* Messages that wait for further chunks. */
+static void opcua_open_messages(struct work *work, uint32_t units)
+{
+    struct wire wire = { 0 }, body = { 0 };
+
+    wire_fill(&body, 1, 100);
+    for (uint32_t i = 0; i < units; i++)
+        put_opcua_chunk(&wire, 'C', (uint8_t)i, &body);
+    work_send(work, FLOW_TO_SERVER, &wire);
+    wire_free(&wire);
+    wire_free(&body);
+}
+
+static void opcua_long_chunk(struct work *work, uint32_t units)
+{
+    struct wire wire = { 0 }, body = { 0 };
+
+    wire_fill(&body, 1, (size_t)units << 10);
+    put_opcua_chunk(&wire, 'F', 1, &body);
+    work_send(work, FLOW_TO_SERVER, &wire);
+    wire_free(&wire);
+    wire_free(&body);
+}
+
+/* A write of a value that is an array of variants, each of which is a byte, and a request that browses small nodes. */
+static void opcua_values(struct work *work, uint32_t units)
+{
+    static const char write[] = "\1\0\xa1\2\0\0\0\0\0\0\0\0\0\0\5\0\0\0\0\0\0\0\xff\xff\xff\xff\0\0\0\0\0\0\0"
+                                "\1\0\0\0\0\1\x0d\0\0\0\xff\xff\xff\xff\1\x98\0\xf0\0\0";
+    static const char call[] = "\1\0\xc8\2\0\0\0\0\0\0\0\0\0\0\5\0\0\0\0\0\0\0\xff\xff\xff\xff\0\0\0\0\0\0\0"
+                               "\0\x1e\0\0";
+    struct wire wire = { 0 }, values = { 0 }, calls = { 0 };
+
+    wire_put(&values, write, sizeof(write) - 1);
+    wire_fill(&values, 0, 0xf000);
+    wire_put(&calls, call, sizeof(call) - 1);
+    wire_fill(&calls, 0, 0xf000);
+    for (uint32_t i = 0; i < units; i++) {
+        put_opcua_chunk(&wire, 'F', 1, &values);
+        put_opcua_chunk(&wire, 'F', 1, &calls);
+    }
+    work_send(work, FLOW_TO_SERVER, &wire);
+    wire_free(&wire);
+    wire_free(&values);
+    wire_free(&calls);
+}
+
 #define ROW(text, of, at, function, ...)                                                                               \
     {                                                                                                                  \
         .name = text, .proto = of, .port = at, .run = function, __VA_ARGS__                                            \
@@ -243,6 +327,13 @@ const struct flood message_floods[] = {
     ROW("S7comm-plus: messages", "s7commplus", 102, s7commplus_messages, .units = 5000, .memory_kib = 8192),
     ROW("S7comm-plus: packets without data", "s7commplus", 102, s7commplus_empty_packets, .units = 5000,
         .memory_kib = 1024),
+    ROW("OPC UA: messages", "opcua", 4840, opcua_messages, .units = 3000, .memory_kib = 8192),
+    ROW("OPC UA: chunks of a message", "opcua", 4840, opcua_chunks, .units = 3000, .memory_kib = 1024),
+    ROW("OPC UA: messages that wait", "opcua", 4840, opcua_open_messages, .units = 1000, .memory_kib = 8192,
+        .event = "too_many_messages"),
+    ROW("OPC UA: a long chunk", "opcua", 4840, opcua_long_chunk, .units = 500, .memory_kib = 1024,
+        .event = "body_too_large"),
+    ROW("OPC UA: values", "opcua", 4840, opcua_values, .units = 4, .memory_kib = 8192),
     ROW("RTSP: requests", "rtsp", 554, rtsp_requests, .units = 1500, .memory_kib = 8192),
     ROW("RTSP: a head that does not end", "rtsp", 554, rtsp_endless_head, .units = 16, .memory_kib = 2048,
         .event = "invalid_data", .given_up = true),
