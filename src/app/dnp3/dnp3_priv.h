@@ -74,22 +74,37 @@ static inline const struct dnp3_object *dnp3_get_object(const struct dnp3_tx *tx
 
 /* --- objects.c --------------------------------------------------------------------------------------- */
 
-/* A field of a point: `bits` bits, in the order of the bytes and, within a byte, from the lowest bit. is_signed: two's
- * complement. A field without a name is not logged. */
-struct dnp3_field {
-    const char *name;
-    uint8_t bits;
-    bool is_signed, is_float;
+enum dnp3_field_type {
+    DNP3_UNSIGNED,
+    DNP3_SIGNED, /* two's complement */
+    DNP3_FLOAT,
+    DNP3_TEXT, /* the rest of the point, or as many bytes as the field `length_of` before it says */
 };
 
-/* Points of a group and variation: their fields, terminated by one of 0 bits. */
+/* A field of a point: `bits` bits, in the order of the bytes and, within a byte, from the lowest bit. */
+struct dnp3_field {
+    const char *name;
+    uint8_t bits; /* 0: text */
+    enum dnp3_field_type type;
+    const char *length_of; /* of a number: name of the text whose length in bytes it is */
+};
+
+/* Points of a group and variation: their fields, terminated by one without a name. */
 struct dnp3_format {
     uint8_t group, variation;
     const struct dnp3_field *fields;
 };
 const struct dnp3_format *dnp3_find_format(uint8_t group, uint8_t variation); /* NULL: unknown */
-unsigned dnp3_format_bits(const struct dnp3_format *format);
-unsigned dnp3_prefix_size(uint8_t qualifier); /* bytes before each point */
+unsigned dnp3_format_bits(const struct dnp3_format *format);                  /* without text */
+unsigned dnp3_prefix_size(uint8_t qualifier);                                 /* bytes before each point */
+
+/* Whether the number before each point is the size of the point, not its index. */
+static inline bool dnp3_has_size_prefix(uint8_t qualifier)
+{
+    uint8_t code = qualifier >> 4 & 7;
+
+    return code >= 4 && code <= 6;
+}
 
 /* Parses the objects after the application header. Returns the event that ends it, or DNP3_EVENTS; *failed: no memory.
  */

@@ -38,18 +38,55 @@ static double to_double(uint64_t bits, unsigned count)
     return value;
 }
 
+/* Writes the text at the position, which must begin at a byte: `length` bytes, or less at the end of the point. */
+static void log_text(const char *name, struct bits *in, uint64_t length, struct fields *out)
+{
+    uint64_t at = in->at / 8, left = at < in->length ? in->length - at : 0;
+
+    length = length < left ? length : left;
+    fields_bytes(out, name, in->bytes + (left > 0 ? at : 0), (size_t)length);
+    in->at += length * 8;
+}
+
+/* Returns the number of bytes of a text: the value of the field that has its length, or UINT64_MAX. `in` is at the
+ * first field. */
+static uint64_t text_length(const struct dnp3_format *format, struct bits in, const char *name)
+{
+    for (const struct dnp3_field *field = format->fields; field->name; field++) {
+        uint64_t value = read_bits(&in, field->bits);
+
+        if (field->length_of && strcmp(field->length_of, name) == 0)
+            return value;
+    }
+    return UINT64_MAX;
+}
+
 static void log_fields(const struct dnp3_format *format, struct bits *in, struct fields *out)
 {
-    for (const struct dnp3_field *field = format->fields; field->bits > 0; field++) {
+    const struct bits start = *in;
+
+    for (const struct dnp3_field *field = format->fields; field->name; field++) {
         uint64_t value = read_bits(in, field->bits);
 
-        if (field->is_float)
+        if (field->type == DNP3_TEXT)
+            log_text(field->name, in, text_length(format, start, field->name), out);
+        else if (field->type == DNP3_FLOAT)
             fields_double(out, field->name, to_double(value, field->bits));
-        else if (field->is_signed && value >> (field->bits - 1) & 1)
+        else if (field->type == DNP3_SIGNED && value >> (field->bits - 1) & 1)
             fields_int(out, field->name, (int64_t)(value | ~UINT64_C(0) << field->bits));
         else
             fields_uint(out, field->name, value);
     }
+}
+
+/* Writes the fields of a point that begins at in->at and has `size` bytes. */
+static void log_sized_point(const struct dnp3_format *format, struct bits *in, uint64_t size, struct fields *out)
+{
+    struct bits point = { .bytes = in->bytes, .length = (uint32_t)(in->at / 8 + size), .at = in->at };
+
+    fields_uint(out, "size", size);
+    log_fields(format, &point, out);
+    in->at += size * 8;
 }
 
 static void log_points(const struct dnp3_tx *tx, const struct dnp3_object *object, struct fields *out)
@@ -57,7 +94,7 @@ static void log_points(const struct dnp3_tx *tx, const struct dnp3_object *objec
     const struct dnp3_format *format = dnp3_find_format(object->group, object->variation);
     struct bits in = { .bytes = tx->data.bytes, .length = tx->data.length, .at = (uint64_t)object->at * 8 };
     unsigned prefix_bits = 8 * dnp3_prefix_size(object->qualifier);
-    bool is_packed = format && dnp3_format_bits(format) < 8;
+    bool is_packed = format && dnp3_format_bits(format) < 8, is_sized = dnp3_has_size_prefix(object->qualifier);
 
     if (object->points == 0 || !format)
         return;
@@ -67,8 +104,11 @@ static void log_points(const struct dnp3_tx *tx, const struct dnp3_object *objec
 
         fields_object_open(out, NULL);
         fields_uint(out, "prefix", prefix);
-        fields_uint(out, "index", prefix_bits > 0 ? prefix : (uint64_t)object->start + i);
-        log_fields(format, &in, out);
+        fields_uint(out, "index", prefix_bits > 0 && !is_sized ? prefix : (uint64_t)object->start + i);
+        if (is_sized)
+            log_sized_point(format, &in, prefix, out);
+        else
+            log_fields(format, &in, out);
         if (is_packed && prefix_bits > 0)
             in.at = (in.at + 7) / 8 * 8;
         fields_object_close(out);

@@ -1,27 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Objects of DNP3 messages. An object header has a group, a variation, and a range or count of points, whose size the
- * group and variation determine; so the objects after one of an unknown kind cannot be parsed. Points are formatted
- * only when they are logged.
+ * group and variation determine, or which precedes each point (files); so the objects after one of an unknown kind
+ * cannot be parsed. Points are formatted only when they are logged.
  */
 #include "dnp3_priv.h"
 #include "sluice/bytes.h"
 
 #define END                                                                                                            \
     {                                                                                                                  \
-        NULL, 0, false, false                                                                                          \
+        NULL, 0, DNP3_UNSIGNED, NULL                                                                                   \
     }
 #define U(name, bits)                                                                                                  \
     {                                                                                                                  \
-        name, bits, false, false                                                                                       \
+        name, bits, DNP3_UNSIGNED, NULL                                                                                \
     }
 #define S(name, bits)                                                                                                  \
     {                                                                                                                  \
-        name, bits, true, false                                                                                        \
+        name, bits, DNP3_SIGNED, NULL                                                                                  \
     }
 #define F(bits)                                                                                                        \
     {                                                                                                                  \
-        "value", bits, false, true                                                                                     \
+        "value", bits, DNP3_FLOAT, NULL                                                                                \
+    }
+#define TEXT(name)                                                                                                     \
+    {                                                                                                                  \
+        name, 0, DNP3_TEXT, NULL                                                                                       \
+    }
+#define LENGTH(text)                                                                                                   \
+    {                                                                                                                  \
+        text "_size", 16, DNP3_UNSIGNED, text                                                                          \
     }
 
 #define INPUT_FLAGS                                                                                                    \
@@ -91,6 +99,21 @@ FIELDS(time_only, TIME);
 FIELDS(time_interval, TIME, U("interval", 32));
 FIELDS(delay_seconds, U("delay_secs", 16));
 FIELDS(delay_milliseconds, U("delay_ms", 16));
+FIELDS(file_identifier, LENGTH("filename"), U("filetype_code", 8), U("attribute_code", 8), U("start_record", 16),
+       U("end_record", 16), U("file_size", 32), U("created_timestamp", 48), U("permission", 16), U("file_id", 32),
+       U("owner_id", 32), U("group_id", 32), U("file_function_code", 8), U("status_code", 8), TEXT("filename"));
+FIELDS(file_authentication, U("username_offset", 16), LENGTH("username"), U("password_offset", 16), LENGTH("password"),
+       U("authentication_key", 32), TEXT("username"), TEXT("password"));
+FIELDS(file_command, U("filename_offset", 16), LENGTH("filename"), U("created", 48), U("permissions", 16),
+       U("authentication_key", 32), U("file_size", 32), U("operational_mode", 16), U("maximum_block_size", 16),
+       U("request_id", 16), TEXT("filename"));
+FIELDS(file_status, U("file_handle", 32), U("file_size", 32), U("maximum_block_size", 16), U("request_id", 16),
+       U("status_code", 8), TEXT("optional_text"));
+FIELDS(file_transport, U("file_handle", 32), U("block_number", 32), TEXT("file_data"));
+FIELDS(file_transport_status, U("file_handle", 32), U("block_number", 32), U("status_code", 8), TEXT("optional_text"));
+FIELDS(file_descriptor, U("filename_offset", 16), LENGTH("filename"), U("file_type", 16), U("file_size", 32),
+       U("created_timestamp", 48), U("permissions", 16), U("request_id", 16), TEXT("filename"));
+FIELDS(file_specification, TEXT("file_specification"));
 
 static const struct dnp3_format formats[] = {
     { 1, 1, bit },
@@ -204,6 +227,14 @@ static const struct dnp3_format formats[] = {
     { 51, 2, time_only },
     { 52, 1, delay_seconds },
     { 52, 2, delay_milliseconds },
+    { 70, 1, file_identifier },
+    { 70, 2, file_authentication },
+    { 70, 3, file_command },
+    { 70, 4, file_status },
+    { 70, 5, file_transport },
+    { 70, 6, file_transport_status },
+    { 70, 7, file_descriptor },
+    { 70, 8, file_specification },
     { 80, 1, bit },
 };
 
@@ -219,7 +250,7 @@ unsigned dnp3_format_bits(const struct dnp3_format *format)
 {
     unsigned bits = 0;
 
-    for (const struct dnp3_field *field = format->fields; field->bits > 0; field++)
+    for (const struct dnp3_field *field = format->fields; field->name; field++)
         bits += field->bits;
     return bits;
 }
@@ -262,6 +293,27 @@ static bool parse_range(struct dnp3_object *object, struct cursor *cur)
     return code == 11 && read_number(cur, 1, &object->count);
 }
 
+/* Skips points that begin with their size. Returns false if bytes are missing. */
+static bool skip_sized_points(struct dnp3_object *object, unsigned bits, struct cursor *cur)
+{
+    for (; object->points < object->count; object->points++) {
+        uint32_t size;
+
+        if (!read_number(cur, dnp3_prefix_size(object->qualifier), &size) || size < bits / 8 || !cursor_skip(cur, size))
+            return false;
+    }
+    return true;
+}
+
+static bool has_text(const struct dnp3_format *format)
+{
+    const struct dnp3_field *field = format->fields;
+
+    while (field->name && field->type != DNP3_TEXT)
+        field++;
+    return field->name != NULL;
+}
+
 /* Skips the points of the object. Returns false if bytes are missing. */
 static bool skip_points(struct dnp3_object *object, unsigned bits, struct cursor *cur)
 {
@@ -277,9 +329,33 @@ static bool skip_points(struct dnp3_object *object, unsigned bits, struct cursor
     return cursor_skip(cur, (size_t)size);
 }
 
-static bool has_points(uint8_t function)
+/* Whether points follow the object header. Other requests, such as reads, only name the points, but the size of an
+ * object can be missing only if there is no object. */
+static bool has_points(const struct dnp3_tx *tx, const struct dnp3_object *object)
 {
-    return dnp3_is_response(function) || (function >= DNP3_WRITE && function <= DNP3_DIRECT_OPERATE_NR);
+    return object->count > 0 && (dnp3_is_response(tx->function) || dnp3_has_size_prefix(object->qualifier) ||
+                                 (tx->function >= DNP3_WRITE && tx->function <= DNP3_DIRECT_OPERATE_NR));
+}
+
+/* Parses the points of an object, or only counts them in *points. Returns the event that ends parsing, DNP3_EVENTS if
+ * there is none; *malformed: bytes are missing. */
+static enum dnp3_event parse_points(const struct dnp3_tx *tx, struct dnp3_object *object, struct cursor *cur,
+                                    uint64_t *points, const struct dnp3_settings *settings, bool *malformed)
+{
+    const struct dnp3_format *format = dnp3_find_format(object->group, object->variation);
+
+    *points += object->count;
+    if (!has_points(tx, object))
+        return DNP3_EVENTS;
+    if (*points > settings->max_points)
+        return DNP3_TOO_MANY_POINTS;
+    if (!format)
+        return DNP3_UNKNOWN_OBJECT;
+    if (dnp3_has_size_prefix(object->qualifier))
+        *malformed = !skip_sized_points(object, dnp3_format_bits(format), cur);
+    else
+        *malformed = has_text(format) || !skip_points(object, dnp3_format_bits(format), cur);
+    return DNP3_EVENTS;
 }
 
 enum dnp3_event dnp3_parse_objects(struct heap *heap, struct dnp3_tx *tx, uint32_t header,
@@ -290,7 +366,8 @@ enum dnp3_event dnp3_parse_objects(struct heap *heap, struct dnp3_tx *tx, uint32
 
     while (cursor_remaining(&cur) > 0) {
         struct dnp3_object object = { 0 };
-        const struct dnp3_format *format;
+        enum dnp3_event event;
+        bool malformed = false;
 
         if (tx->object_count >= settings->max_objects)
             return DNP3_TOO_MANY_OBJECTS;
@@ -298,21 +375,15 @@ enum dnp3_event dnp3_parse_objects(struct heap *heap, struct dnp3_tx *tx, uint32
             !cursor_u8(&cur, &object.qualifier) || !parse_range(&object, &cur))
             return DNP3_EVENTS;
         object.at = (uint32_t)(cur.at - tx->data.bytes);
-        format = dnp3_find_format(object.group, object.variation);
-        points += object.count;
-        if (has_points(tx->function) && object.count > 0) {
-            if (points > settings->max_points)
-                return DNP3_TOO_MANY_POINTS;
-            if (!format)
-                return DNP3_UNKNOWN_OBJECT;
-            if (!skip_points(&object, dnp3_format_bits(format), &cur))
-                return DNP3_EVENTS;
-        }
+        event = parse_points(tx, &object, &cur, &points, settings, &malformed);
+        /* Rules compare the group and variation of unknown objects, too. */
         if (buffer_append(heap, &tx->objects, &object, sizeof(object), UINT32_MAX) != sizeof(object)) {
             *failed = true;
             return DNP3_EVENTS;
         }
         tx->object_count++;
+        if (event != DNP3_EVENTS || malformed)
+            return event;
     }
     tx->complete = true;
     return DNP3_EVENTS;

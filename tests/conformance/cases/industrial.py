@@ -214,6 +214,42 @@ faults_7 = tcp(102, *CONNECT, client(s7(0x31, 0x4bb, b'') + tpkt(b'\2\xf0\x80\x7
 values = tcp(20000, client(SELECT), server(frame(b'\xc1\x81\0\0\x1e\5\0\0\0\1' + struct.pack('<f', -1.5) +
                                                  b'\x1e\6\0\0\0\1' + struct.pack('<d', 1e300), 0x44)))
 
+
+# --- DNP3: files, whose points begin with their size
+
+
+def file_object(variation, point):
+    return bytes([70, variation, 0x5b, 1]) + struct.pack('<H', len(point)) + point
+
+
+OPEN = struct.pack('<HH6sHIIHHH', 26, 6, bytes(6), 0x1ff, 9, 5, 2, 1024, 7) + b'/a.xmlzz'
+BLOCK = struct.pack('<II', 0x12345678, 0x80000000) + b'data'
+files = tcp(20000, client(frame(b'\xc1\x19' + file_object(3, OPEN) + file_object(8, b'/b'))),
+            server(frame(b'\xc1\x81\0\0' + file_object(4, struct.pack('<IIHHB', 0x12345678, 5, 1024, 7, 0) + b'ok'), 0x44)),
+            client(frame(b'\xc2\x1d' + file_object(2, struct.pack('<HHHHI', 12, 2, 14, 3, 1) + b'mepwd'))),
+            client(frame(b'\xc3\2' + file_object(5, BLOCK))),
+            client(frame(b'\xc4\2' + file_object(5, BLOCK[:7]))), # shorter than its fields
+            client(frame(b'\xc5\2' + b'\x46\6\7\1' + BLOCK)), # without a size
+            client(frame(b'\xc6\2\x6e\5\7\1abcde'))) # octet string
+files_rules = [
+    (1, rule('dnp3.obj:70,3;', 'dnp3')),
+    (1, rule('dnp3.obj:70,8;', 'dnp3')),
+    (1, rule('dnp3.obj:70,4; flow:to_client;', 'dnp3')),
+    (2, rule('dnp3.obj:70,5;', 'dnp3')),
+    (1, rule('dnp3.obj:110,5;', 'dnp3')),
+    (1, rule('app-layer-event:dnp3.unknown_object;', 'dnp3')),
+    (0, rule('dnp3.obj:70,1;', 'dnp3')),
+]
+POINT = 'dnp3.application.objects.0.points.0'
+files_events = [
+    f'1 event_type=dnp3 dnp3.application.complete=true {POINT}.size=34 {POINT}.index=0 {POINT}.filename=/a.xml '
+    f'{POINT}.filename_size=6 {POINT}.authentication_key=9 dnp3.application.objects.1.points.0.file_specification=/b',
+    f'1 event_type=dnp3 dnp3.application.complete=true {POINT}.file_handle=305419896 {POINT}.optional_text=ok',
+    f'1 event_type=dnp3 dnp3.application.complete=true {POINT}.username=me {POINT}.password=pwd',
+    f'1 event_type=dnp3 dnp3.application.complete=true {POINT}.block_number=2147483648 {POINT}.file_data=data',
+    '1 event_type=dnp3 dnp3.application.complete=false dnp3.application.objects.0.variation=6',
+]
+
 cases = {
     'modbus': (exchange, exchange_rules),
     'modbus_mistakes': (mistakes, mistake_rules),
@@ -241,6 +277,7 @@ cases = {
     'dnp3_values': Case(values, [(1, rule('dnp3.obj:30,5;', 'dnp3')), (0, rule('dnp3.obj:30,4;', 'dnp3'))], events=[
         '1 event_type=dnp3 dnp3.type=response dnp3.application.objects.0.points.0.value=-1.5 '
         'dnp3.application.objects.1.points.0.value=1e+300']),
+    'dnp3_files': Case(files, files_rules, events=files_events),
     'dnp3_faults': (faults, [(1, rule(f'app-layer-event:dnp3.{event};', 'dnp3')) for event in
                              ('bad_link_crc', 'bad_transport_crc', 'len_too_small', 'unknown_object',
                               'too_many_points')] + [(0, rule('app-layer-event:dnp3.too_many_objects;', 'dnp3'))]),
