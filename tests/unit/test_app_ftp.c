@@ -49,7 +49,7 @@ START_TEST(session_is_read)
     app_rig_close(rig);
     ck_assert(!rig->failed);
     ck_assert_str_eq(app_rig_json(rig, 0),
-                     "{\"completion_code\":[\"220\",\"220\"],\"reply\":[\"Hello\",\"friends\",\"ready\"],"
+                     "{\"completion_code\":[\"220\"],\"reply\":[\"220-Hello\",\"friends\",\"ready\"],"
                      "\"reply_received\":\"yes\",\"reply_truncated\":false}");
     ck_assert_str_eq(app_rig_json(rig, 1),
                      "{\"command\":\"USER\",\"command_data\":\"anonymous\",\"command_truncated\":false,"
@@ -58,6 +58,8 @@ START_TEST(session_is_read)
     assert_buffer(rig, 1, "ftp.command", FLOW_TO_SERVER, 0, "user");
     assert_buffer(rig, 1, "ftp.command_data", FLOW_TO_SERVER, 0, "anonymous");
     assert_buffer(rig, 2, "ftp.command_data", FLOW_TO_SERVER, 0, NULL);
+    assert_buffer(rig, 2, "ftp.reply", FLOW_TO_CLIENT, 0, "211-Features:");
+    assert_buffer(rig, 2, "ftp.completion_code", FLOW_TO_CLIENT, 0, "");
     assert_buffer(rig, 2, "ftp.reply", FLOW_TO_CLIENT, 1, " MDTM");
     assert_buffer(rig, 2, "ftp.completion_code", FLOW_TO_CLIENT, 2, "211");
     assert_buffer(rig, 3, "ftp.reply", FLOW_TO_CLIENT, 0, "UNIX");

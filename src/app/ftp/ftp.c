@@ -260,10 +260,17 @@ static bool has_code(const struct line *line)
     return line->length == 3 || line->bytes[3] == ' ' || line->bytes[3] == '-';
 }
 
+static bool is_continued(const struct line *line)
+{
+    return has_code(line) && line->length > 3 && line->bytes[3] == '-';
+}
+
+/* Stores a line of the reply. As in Suricata, a line with a hyphen after the code is stored as a whole, without a code.
+ */
 static int store_reply(struct app_context *context, struct ftp_tx *tx, const struct line *line)
 {
     struct heap *heap = app_heap(context);
-    bool coded = has_code(line);
+    bool coded = has_code(line) && !is_continued(line);
     uint32_t text = coded ? (line->length > 4 ? 4 : line->length) : 0, length = line->length - text;
 
     if (tx->reply_count >= FTP_REPLIES_MAX || tx->replies.length + length > FTP_REPLY_BYTES) {
@@ -352,7 +359,7 @@ static struct ftp_tx *find_answered_command(const struct app_context *context, c
  * (1yz) reply does not complete the reply. */
 static bool completes_reply(struct ftp_state *state, const struct line *line)
 {
-    bool coded = has_code(line), has_hyphen = coded && line->length > 3 && line->bytes[3] == '-';
+    bool coded = has_code(line), has_hyphen = is_continued(line);
 
     if (state->in_multiline_reply) {
         if (!coded || has_hyphen || memcmp(line->bytes, state->code, 3) != 0)
