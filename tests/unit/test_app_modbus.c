@@ -53,7 +53,8 @@ START_TEST(transaction_is_logged)
         ck_assert_ptr_nonnull(
             strstr(app_rig_json(rig, 1), "\"diagnostic\":{\"raw\":4,\"code\":\"ForceListenOnlyMode\""));
         ck_assert_ptr_nonnull(strstr(app_rig_json(rig, 1), "\"exception\":{\"raw\":1,\"code\":\"IllegalFunction\"}"));
-        ck_assert_ptr_nonnull(strstr(app_rig_json(rig, 2), "\"access_type\":\"WRITE | HOLDING | SINGLE\""));
+        ck_assert_ptr_nonnull(
+            strstr(app_rig_json(rig, 2), "\"access_type\":\"WRITE | HOLDING | SINGLE | WRITE_SINGLE\""));
         ck_assert_ptr_nonnull(strstr(app_rig_json(rig, 2), "\"write\":{\"address\":1,\"data\":2}"));
         ck_assert(!rig->failed);
         app_rig_free(rig);

@@ -66,22 +66,48 @@ static const char *const exceptions[] = {
     [10] = "GatewayPathUnavailable",
     [11] = "GatewayTargetFailToResp",
 };
-static const char *const accesses[] = {
-    "READ", "WRITE", "DISCRETES", "COILS", "INPUT", "HOLDING", "SINGLE", "MULTIPLE"
-};
-static const char *const categories[] = { "PUBLIC_ASSIGNED", "PUBLIC_UNASSIGNED", "USER_DEFINED", "RESERVED" };
-static const char *const errors[] = { "DATA_VALUE", "DATA_LENGTH", "EXC_CODE", "FUNC_CODE", "PROTO_ID" };
 
-/* Writes the names of the bits, separated by " | ". */
-static void log_bits(const char *key, unsigned bits, const char *const *names, struct fields *out)
+struct bit_name {
+    uint8_t bits;
+    const char *name; /* NULL: end of the table */
+};
+
+static const struct bit_name accesses[] = {
+    { MODBUS_READ, "READ" },
+    { MODBUS_WRITE, "WRITE" },
+    { MODBUS_DISCRETES, "DISCRETES" },
+    { MODBUS_COILS, "COILS" },
+    { MODBUS_INPUT, "INPUT" },
+    { MODBUS_HOLDING, "HOLDING" },
+    { MODBUS_SINGLE, "SINGLE" },
+    { MODBUS_MULTIPLE, "MULTIPLE" },
+    { MODBUS_WRITE | MODBUS_SINGLE, "WRITE_SINGLE" },
+    { MODBUS_WRITE | MODBUS_MULTIPLE, "WRITE_MULTIPLE" },
+    { 0, NULL },
+};
+static const struct bit_name categories[] = {
+    { MODBUS_ASSIGNED, "PUBLIC_ASSIGNED" },
+    { MODBUS_UNASSIGNED, "PUBLIC_UNASSIGNED" },
+    { MODBUS_USER, "USER_DEFINED" },
+    { MODBUS_RESERVED, "RESERVED" },
+    { 0, NULL },
+};
+static const struct bit_name errors[] = {
+    { MODBUS_DATA_VALUE, "DATA_VALUE" },   { MODBUS_DATA_LENGTH, "DATA_LENGTH" }, { MODBUS_EXCEPTION_CODE, "EXC_CODE" },
+    { MODBUS_FUNCTION_CODE, "FUNC_CODE" }, { MODBUS_PROTOCOL_ID, "PROTO_ID" },    { 0, NULL },
+};
+
+/* Writes the names whose bits are all set, separated by " | ". */
+static void log_bits(const char *key, unsigned bits, const struct bit_name *names, struct fields *out)
 {
     char text[128];
     size_t length = 0;
 
     text[0] = 0;
-    for (unsigned i = 0; bits >> i; i++)
-        if (bits >> i & 1)
-            length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%s", length > 0 ? " | " : "", names[i]);
+    for (; names->name; names++)
+        if ((bits & names->bits) == names->bits)
+            length +=
+                (size_t)snprintf(text + length, sizeof(text) - length, "%s%s", length > 0 ? " | " : "", names->name);
     fields_string(out, key, bits ? text : "NONE");
 }
 
