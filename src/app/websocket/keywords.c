@@ -44,7 +44,8 @@ const struct number_name websocket_opcode_names[] = {
     { "continuation", WEBSOCKET_CONTINUATION },
     { "text", WEBSOCKET_TEXT },
     { "binary", WEBSOCKET_BINARY },
-    { "connection_close", WEBSOCKET_CLOSE },
+    { "close", WEBSOCKET_CLOSE },
+    { "connection_close", WEBSOCKET_CLOSE }, /* accepted in rules; events have the first name */
     { "ping", WEBSOCKET_PING },
     { "pong", WEBSOCKET_PONG },
     { NULL, 0 },
@@ -140,7 +141,7 @@ static int opcode_parse(struct rule_parser *parser, struct span value)
 const struct keyword keyword_websocket_opcode = {
     .name = "websocket.opcode",
     .value = NUMBER_RANGE_FORM " or [!]NAME",
-    .help = "opcode of a WebSocket frame by number or name: continuation, text, binary, connection_close, ping, pong",
+    .help = "opcode of a WebSocket frame by number or name: continuation, text, binary, close, ping, pong",
     .kind = KEYWORD_TRANSACTION,
     .scope = { applications, APP_BOTH },
     .parse = opcode_parse,

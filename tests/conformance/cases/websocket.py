@@ -59,6 +59,7 @@ message_rules = [
     (0, rule('websocket.payload; content:"of are"; ')),
     (1, rule('websocket.payload; content:"are you there"; bsize:13; websocket.opcode:ping;')),
     (1, rule('websocket.opcode:pong; websocket.flags:fin,!comp;')),
+    (1, rule('websocket.opcode:close; websocket.payload; content:"|03 e8|bye";')),
     (1, rule('websocket.opcode:connection_close; websocket.payload; content:"|03 e8|bye";')),
     (2, rule('websocket.opcode:2<>9;')),
     (0, rule('websocket.opcode:binary;')),
