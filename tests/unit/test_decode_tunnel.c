@@ -41,6 +41,7 @@ static const struct {
     { IP4("2f") "100022eb 00000001 20070000 00000000 00000001 0000000000000000" ETH("0800") INNER4,
       PACKET_SOURCE_ERSPAN, 4, 1, 28, "erspan" },
     { VXLAN("08000000") ETH("0800") INNER4, PACKET_SOURCE_VXLAN, 4, 0, 50, "vxlan" },
+    { VXLAN("0c000003") ETH("0800") INNER4, PACKET_SOURCE_VXLAN, 4, 0, 50, "vxlan" }, /* reserved bits */
     { VXLAN("08000000") ETH("86dd") INNER6, PACKET_SOURCE_VXLAN, 6, 0, 50, "vxlan" },
     { VXLAN("08000000") ETH("8100") "0009 0800" INNER4, PACKET_SOURCE_VXLAN, 4, 1, 50, "vxlan" },
     { IP4("11") UDP_PORTS("3039", "17c1") "00000800 00000100" INNER4, PACKET_SOURCE_GENEVE, 4, 0, 36, "geneve" },
@@ -121,7 +122,6 @@ static const struct {
     { GRE("0806") "0001", 2, NULL },
     { IP4("2f") "2001880b 00000001", 0, NULL }, /* PPTP acknowledgment without payload */
     { VXLAN("00000000") ETH("0800") INNER4, 51, NULL },
-    { VXLAN("88000000") ETH("0800") INNER4, 51, NULL }, /* group policy, and strict */
     { VXLAN("08000000") ETH("0806") "0001", 24, NULL },
     { VXLAN("08000000") "020000", 11, NULL },
     { VXLAN("08000000") ETH("88cc") "0001", 24, "event.vxlan.unknown_payload_type" },
@@ -275,6 +275,22 @@ START_TEST(obeys_options)
 }
 END_TEST
 
+START_TEST(checks_reserved_bits_of_vxlan)
+{
+    struct decode_options options;
+    struct decoding decoding;
+
+    decode_options_default(&options);
+    options.vxlan_permissive = false;
+    decoding_open(&decoding, &options);
+    decoding_text(&decoding, LINK_RAW, VXLAN("88000000") ETH("0800") INNER4);
+    ck_assert_uint_eq(decoding.count, 1);
+    decoding_text(&decoding, LINK_RAW, VXLAN("08000000") ETH("0800") INNER4);
+    ck_assert_uint_eq(decoding.count, 2);
+    decoding_close(&decoding);
+}
+END_TEST
+
 START_TEST(knows_other_ports)
 {
     struct decode_options options;
@@ -283,7 +299,6 @@ START_TEST(knows_other_ports)
     decode_options_default(&options);
     options.vxlan = (struct decode_ports){ .count = 2, .port = { 1, 80 } };
     options.teredo = (struct decode_ports){ .any = true };
-    options.vxlan_permissive = true;
     decoding_open(&decoding, &options);
     decoding_text(&decoding, LINK_RAW, VXLAN("08000000") ETH("0800") INNER4);
     ck_assert_uint_eq(decoding.count, 1);
@@ -395,6 +410,7 @@ int main(void)
     tcase_add_loop_test(tcase, erspan_and_vxlan_nest, 0, 2);
     tcase_add_test(tcase, hands_down_what_capture_says);
     tcase_add_test(tcase, obeys_options);
+    tcase_add_test(tcase, checks_reserved_bits_of_vxlan);
     tcase_add_test(tcase, knows_other_ports);
     tcase_add_test(tcase, decodes_a_reassembled_datagram);
     tcase_add_test(tcase, reassembles_inside_a_tunnel);

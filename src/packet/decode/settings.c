@@ -45,9 +45,11 @@ const struct setting decode_settings[] = {
     { .name = "decoder.vxlan.reserved-bits-check",
       SETTING_FIELD(decode_settings, options.vxlan_permissive),
       .type = SETTING_ENUM,
-      .default_value = "strict",
+      .default_value = "permissive",
       .choices = strictness,
-      .help = "Treatment of VXLAN with reserved bits set: strict (inspected as plain UDP) or permissive (decoded)" },
+      .help =
+          "Treatment of VXLAN with reserved bits set: permissive (decoded, as receivers ignore these bits) or strict "
+          "(inspected as plain UDP)" },
     { .name = "decoder.geneve.enabled",
       SETTING_FIELD(decode_settings, options.geneve_enabled),
       .type = SETTING_BOOL,

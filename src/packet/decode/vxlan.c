@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * VXLAN (RFC 7348). Its reserved bits are used by extensions (group policy, GPE): strict mode treats such packets as
- * plain UDP, permissive mode decodes the inner packet. Decoding of the inner packet begins behind its Ethernet header.
+ * VXLAN (RFC 7348). Receivers ignore its reserved bits, which extensions use (group policy, GPE). Permissive mode
+ * decodes such packets, too; strict mode treats them as plain UDP. Decoding of the inner packet begins behind its
+ * Ethernet header.
  */
 #include "decode_priv.h"
 
