@@ -495,6 +495,24 @@ START_TEST(session_that_is_resumed)
 }
 END_TEST
 
+START_TEST(unknown_version_is_logged_as_a_number)
+{
+    static struct bytes messages, bytes;
+    struct app_rig *rig = rig_new(cuts[_i], NULL);
+
+    client_flight(&bytes, 100);
+    send_all(rig, FLOW_TO_SERVER, &bytes);
+    clear(&messages);
+    clear(&bytes);
+    put_server_hello(&messages, 0x7e01, "x", 47, NULL);
+    put_records(&bytes, 22, 0x0301, &messages, 16384);
+    send_all(rig, FLOW_TO_CLIENT, &bytes);
+    app_rig_close(rig);
+    ck_assert_ptr_nonnull(strstr(app_rig_json(rig, 0), "\"version\":\"32257\""));
+    app_rig_free(rig);
+}
+END_TEST
+
 START_TEST(hello_of_sslv2)
 {
     static const uint8_t hello[] = { 0x80, 0x14, 1,    3,   1,   0,   3,   0,   0,   0,   8,
@@ -817,6 +835,7 @@ static Suite *tls_suite(void)
     tcase_add_loop_test(tcase, drafts_of_tls13, 0, (int)(sizeof(draft_cases) / sizeof(draft_cases[0])));
     tcase_add_loop_test(tcase, everything_is_looked_at, 0, CUT_COUNT);
     tcase_add_loop_test(tcase, session_that_is_resumed, 0, CUT_COUNT);
+    tcase_add_loop_test(tcase, unknown_version_is_logged_as_a_number, 0, CUT_COUNT);
     tcase_add_loop_test(tcase, hello_of_sslv2, 0, CUT_COUNT);
     tcase_add_loop_test(tcase, session_of_sslv2, 0, CUT_COUNT);
     tcase_add_loop_test(tcase, bad_bytes, 0, bad_count);

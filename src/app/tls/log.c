@@ -24,7 +24,7 @@ void tls_version_text(uint16_t version, char out[TLS_VERSION_TEXT_MAX])
     else if (tls_version_is_draft(version))
         snprintf(out, TLS_VERSION_TEXT_MAX, "TLS 1.3 draft-%u%s", version & 0xff, version >> 8 == 0xfb ? "-fb" : "");
     else
-        snprintf(out, TLS_VERSION_TEXT_MAX, "0x%04x", version);
+        snprintf(out, TLS_VERSION_TEXT_MAX, "%u", version); /* as in Suricata */
 }
 
 static void log_version(struct fields *out, const char *key, uint16_t version)
