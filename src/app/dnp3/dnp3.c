@@ -34,15 +34,16 @@ struct dnp3_state {
     uint32_t unreplied; /* requests since the last response */
 };
 
+/* Names are in upper case because EVE events contain them in upper case. Rules may use any case. */
 static const struct app_event events[DNP3_EVENTS] = {
-    [DNP3_FLOODED] = { "flooded", "more than 32 requests have no response" },
-    [DNP3_LEN_TOO_SMALL] = { "len_too_small", "the length of a link frame is too small" },
-    [DNP3_BAD_LINK_CRC] = { "bad_link_crc", "the CRC of a link header is wrong" },
-    [DNP3_BAD_TRANSPORT_CRC] = { "bad_transport_crc", "the CRC of data in a link frame is wrong" },
-    [DNP3_UNKNOWN_OBJECT] = { "unknown_object", "a message has an object of an unknown group or variation" },
-    [DNP3_TOO_MANY_POINTS] = { "too_many_points", "a message has more points than max-points" },
-    [DNP3_TOO_MANY_OBJECTS] = { "too_many_objects", "a message has more objects than max-objects" },
-    [DNP3_TOO_LONG_REASSEMBLY] = { "too_long_reassembly", "a message has more than 16065 bytes" },
+    [DNP3_FLOODED] = { "FLOODED", "more than 32 requests have no response" },
+    [DNP3_LEN_TOO_SMALL] = { "LEN_TOO_SMALL", "the length of a link frame is too small" },
+    [DNP3_BAD_LINK_CRC] = { "BAD_LINK_CRC", "the CRC of a link header is wrong" },
+    [DNP3_BAD_TRANSPORT_CRC] = { "BAD_TRANSPORT_CRC", "the CRC of data in a link frame is wrong" },
+    [DNP3_UNKNOWN_OBJECT] = { "UNKNOWN_OBJECT", "a message has an object of an unknown group or variation" },
+    [DNP3_TOO_MANY_POINTS] = { "TOO_MANY_POINTS", "a message has more points than max-points" },
+    [DNP3_TOO_MANY_OBJECTS] = { "TOO_MANY_OBJECTS", "a message has more objects than max-objects" },
+    [DNP3_TOO_LONG_REASSEMBLY] = { "TOO_LONG_REASSEMBLY", "a message has more than 16065 bytes" },
 };
 
 /* CRC of the link layer: polynomial 0x3d65, reflected, inverted. */
