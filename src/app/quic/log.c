@@ -4,6 +4,7 @@
 
 #include "quic_priv.h"
 
+enum { VERSION_2 = 0x6b3343cf };
 enum { EXTENSIONS_LOGGED_MAX = 256, VALUES_LOGGED_MAX = 64, EXTENSION_SERVER_NAME = 0, EXTENSION_ALPN = 16 };
 
 /* Names of extensions (IANA, TLS ExtensionType Values). */
@@ -135,6 +136,8 @@ void quic_log(const struct app_tx *base, const void *settings, struct fields *ou
     (void)settings;
     if (quic_google_version(tx->version))
         snprintf(version, sizeof(version), "%.4s", (const char *)tx->version_bytes);
+    else if (tx->version == VERSION_2)
+        snprintf(version, sizeof(version), "v2");
     else
         snprintf(version, sizeof(version), "%x", (unsigned)tx->version);
     fields_string(out, "version", version);

@@ -348,7 +348,7 @@ quic_rules = [
 ]
 quic_events = ['1 event_type=quic quic.version=1 quic.sni=www.example.org pcap_cnt=2',
                '1 event_type=quic quic.version=1 quic.sni= src_port=443',
-               '1 event_type=quic quic.version=6b3343cf quic.sni=www.example.org',
+               '1 event_type=quic quic.version=v2 quic.sni=www.example.org',
                '1 event_type=quic quic.version=ff00001d quic.sni=www.example.org',
                '1 event_type=quic quic.version=Q043 quic.ua=Example/1.0']
 
