@@ -16,11 +16,12 @@ static const char *const all_or_start[] = { "start", "all", NULL };
 static const char *const xff_modes[] = { "extra-data", "overwrite", NULL };
 static const char *const xff_deployments[] = { "reverse", "forward", NULL };
 static const char *const default_event_types[] = {
-    "alert",  "drop", "anomaly",        "flow", "stats", "firewall", "engine", "overload", "files",  "http",
-    "dns",    "tls",  "smtp",           "ftp",  "ssh",   "smb",      "dcerpc", "nfs",      "ike",    "krb5",
-    "dhcp",   "tftp", "quic",           "snmp", "pgsql", "sip",      "rfb",    "http2",    "mqtt",   "ldap",
-    "modbus", "rdp",  "bittorrent-dht", "enip", "dnp3",  "doh2",     "pop3",   "rtsp",     "iec104", "s7commplus",
-    "opcua",  NULL
+    "alert",          "drop",   "anomaly", "flow",  "stats", "firewall", "engine", "overload",
+    "files",          "http",   "dns",     "tls",   "smtp",  "ftp",      "ssh",    "smb",
+    "dcerpc",         "nfs",    "ike",     "krb5",  "dhcp",  "tftp",     "quic",   "snmp",
+    "pgsql",          "sip",    "rfb",     "http2", "mqtt",  "ldap",     "modbus", "rdp",
+    "bittorrent-dht", "enip",   "dnp3",    "doh2",  "pop3",  "rtsp",     "iec104", "s7commplus",
+    "opcua",          "s7comm", NULL
 };
 
 /* Event types of Suricata that Sluice does not support yet. */

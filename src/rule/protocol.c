@@ -87,6 +87,7 @@ static const struct {
     { "rdp", OVER_TCP },
     { "rfb", OVER_TCP },
     { "rtsp", OVER_TCP },
+    { "s7comm", OVER_TCP },
     { "s7commplus", OVER_TCP },
     { "sip", OVER_BOTH },
     { "smb", OVER_TCP },

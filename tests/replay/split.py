@@ -63,6 +63,7 @@ eve:
     websocket: yes
     sip: yes
     rtsp: yes
+    s7comm: yes
     s7commplus: yes
     opcua: yes
     iec104: yes
@@ -91,8 +92,9 @@ PACKET_KEYWORDS = ('dsize', 'flags', 'tcp.flags', 'seq', 'tcp.seq', 'ack', 'tcp.
 PLACES = ('offset', 'depth', 'startswith', 'endswith', 'isdataat', 'byte_test', 'byte_jump', 'byte_extract',
           'byte_math', 'pcre', 'bsize')
 PROTOCOLS = ('http', 'http1', 'tls', 'dns', 'smtp', 'ftp', 'ftp-data', 'ssh', 'smb', 'dcerpc', 'nfs', 'ike', 'krb5',
-             'dhcp', 'ntp', 'mdns', 'llmnr', 'websocket', 'sip', 'rtsp', 'iec104', 's7commplus', 'opcua', 'snmp', 'pgsql',
-             'rfb', 'mqtt', 'ldap', 'modbus', 'rdp', 'bittorrent-dht', 'enip', 'dnp3', 'pop3', 'imap', 'telnet', 'doh2')
+             'dhcp', 'ntp', 'mdns', 'llmnr', 'websocket', 'sip', 'rtsp', 'iec104', 's7comm', 's7commplus', 'opcua',
+             'snmp', 'pgsql', 'rfb', 'mqtt', 'ldap', 'modbus', 'rdp', 'bittorrent-dht', 'enip', 'dnp3', 'pop3',
+             'imap', 'telnet', 'doh2')
 
 
 def names_of_transactions(sluice):

@@ -199,6 +199,22 @@ static const struct conversation app_talks[] = {
                  CLIENT("@b SIP/2.0\r\nTo: bob\r\nContent-Type: application/sdp\r\nl: 14\r\n\r"),
                  CLIENT("\nv=0\r\no=a"), CLIENT("lice\r"), SERVER("SIP/2.0 200"),
                  CLIENT("\nMESSAGE sip:b SIP/2.0\r\nl: 70000\r\n\r\nbody"), SERVER(" OK\r\n\r\n") } },
+    { .name = "s7comm",
+      .yaml = "app-layer: { protocols: { s7comm: { detection-ports: { dp: 80 } } } }\n",
+      .rules = "alert s7comm any any -> any any (s7comm.item:db 7, address 10; sid:1;)\n"
+               "alert s7comm any any -> any any (s7comm.service; content:\"P_PROGRAM\"; bsize:9; sid:2;)\n"
+               "alert s7comm any any -> any any (s7comm.error_class:supplies; sid:3;)\n"
+               "alert s7comm any any -> any any (app-layer-event:s7comm.invalid_length; sid:90;)\n"
+               "alert s7comm any any -> any any (app-layer-event:s7comm.invalid_tpkt; sid:91;)\n",
+      .steps = { { RIG_CLIENT, 0, NEXT, "\x03\0\0\x0b\x06\xe0\0\0\0", 9 },
+                 { RIG_CLIENT, 0, NEXT, "\x01\0\x03\0\0\x1f\x02\xf0\x80\x32", 10 },
+                 { RIG_CLIENT, 0, NEXT, "\x01\0\0\0\x05\0\x0e\0\0\x04\x01\x12\x0a\x10\x02\0\x04\0\x07\x84\0\0\x50",
+                   23 },
+                 { RIG_SERVER, 0, NEXT, "\x03\0\0\x0c\x02\xf0\0\x32\x03\0\0\0", 12 },
+                 { RIG_CLIENT, 0, NEXT, "\x03\0\0\x0c\x02\xf0\0\x32\x01\0\0\0\x03\0\0\x0d\x02", 17 },
+                 { RIG_CLIENT, 0, NEXT, "\xf0\0\x06\0\x10\0\0\x29\x03\0\0\x10\x02\xf0\0\0\0\0\0\0\x09P_P", 24 },
+                 { RIG_SERVER, 0, NEXT, "\x03\0\0\x10\x02\xf0\x80\x05\0\x02\0\0\x85\x01\x04\x01", 16 },
+                 { RIG_CLIENT, 0, NEXT, "\x03\0\0\x0d\x02\xf0\x80ROGRAM", 13 } } },
     { .name = "opcua",
       .rules = "alert opcua any any -> any any (opcua.service:WriteRequest; opcua.item; content:\"ns=2\"; "
                "opcua.body; content:\"on!\"; sid:1;)\n"

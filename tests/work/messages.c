@@ -175,6 +175,60 @@ static void s7commplus_empty_packets(struct work *work, uint32_t units)
     wire_free(&wire);
 }
 
+/* --- S7comm --------------------------------------------------------------------------------------- */
+
+static void put_s7comm_packet(struct wire *wire, bool is_last, const void *bytes, size_t length)
+{
+    wire_number(wire, 2, 0x0300);
+    wire_number(wire, 2, 7 + length);
+    wire_number(wire, 3, is_last ? 0x02f080 : 0x02f000);
+    wire_put(wire, bytes, length);
+}
+
+static void s7comm_pdus(struct work *work, uint32_t units)
+{
+    struct wire wire = { 0 };
+
+    for (uint32_t i = 0; i < units; i++)
+        put_s7comm_packet(&wire, true, "\x32\1\0\0\0\0\0\0\0", 10);
+    work_send(work, FLOW_TO_SERVER, &wire);
+    wire_free(&wire);
+}
+
+/* PDUs in packets of a byte, which become too long. */
+static void s7comm_parts(struct work *work, uint32_t units)
+{
+    struct wire wire = { 0 };
+
+    s7comm_pdus(work, 1);
+    for (uint32_t i = 0; i < units; i++)
+        put_s7comm_packet(&wire, false, "x", 1);
+    work_send(work, FLOW_TO_SERVER, &wire);
+    wire_free(&wire);
+}
+
+/* Reads of as many variables as possible, in the shortest form. */
+static void s7comm_variables(struct work *work, uint32_t units)
+{
+    struct wire wire = { 0 }, read = { 0 };
+    uint32_t parameters = 2 + 255 * (4 + 5 * 50);
+
+    s7comm_pdus(work, 1);
+    wire_number(&read, 6, UINT64_C(0x320100000000));
+    wire_number(&read, 2, parameters);
+    wire_number(&read, 2, 0);
+    wire_number(&read, 2, 0x04ff);
+    for (unsigned i = 0; i < 255; i++) {
+        wire_number(&read, 4, 0x12fcb032); /* 252 bytes: syntax, number of parts, parts */
+        wire_fill(&read, 1, 250);
+    }
+    for (uint32_t i = 0; i < units; i++)
+        put_s7comm_packet(&wire, true, read.bytes, read.length);
+    work_send(work, FLOW_TO_SERVER, &wire);
+    wire_free(&wire);
+    wire_free(&read);
+}
+
 /* --- RTSP ----------------------------------------------------------------------------------------- */
 
 static void rtsp_requests(struct work *work, uint32_t units)
@@ -327,6 +381,10 @@ const struct flood message_floods[] = {
     ROW("S7comm-plus: messages", "s7commplus", 102, s7commplus_messages, .units = 5000, .memory_kib = 8192),
     ROW("S7comm-plus: packets without data", "s7commplus", 102, s7commplus_empty_packets, .units = 5000,
         .memory_kib = 1024),
+    ROW("S7comm: PDUs", "s7comm", 102, s7comm_pdus, .units = 4000, .memory_kib = 8192),
+    ROW("S7comm: packets of a byte", "s7comm", 102, s7comm_parts, .units = 70000, .memory_kib = 1024,
+        .event = "too_long"),
+    ROW("S7comm: variables", "s7comm", 102, s7comm_variables, .units = 8, .memory_kib = 8192),
     ROW("OPC UA: messages", "opcua", 4840, opcua_messages, .units = 3000, .memory_kib = 8192),
     ROW("OPC UA: chunks of a message", "opcua", 4840, opcua_chunks, .units = 3000, .memory_kib = 1024),
     ROW("OPC UA: messages that wait", "opcua", 4840, opcua_open_messages, .units = 1000, .memory_kib = 8192,

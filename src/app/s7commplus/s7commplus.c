@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * S7comm-plus over TPKT (RFC 1006) and COTP (ISO 8073). Each data TPDU has a message, or a part of one, which starts
+ * S7comm-plus over TPKT and COTP (app/s7comm/tpkt.h). Each data TPDU has a message, or a part of one, which starts
  * with a header of four bytes: 0x72, version and length. Each part is a transaction. Version 3 has a digest before the
  * opcode.
  *
@@ -9,14 +9,10 @@
  */
 #include <errno.h>
 
+#include "app/s7comm/tpkt.h"
 #include "s7commplus_priv.h"
-#include "sluice/bytes.h"
 
 enum {
-    TPKT_HEADER = 4,
-    TPKT_VERSION = 3,
-    TPKT_MIN = 7, /* with a COTP header of three bytes */
-    COTP_DATA = 0xf0,
     PROTOCOL = 0x72,
     HEADER = 4,
     VERSION_WITH_DIGEST = 3,
@@ -51,19 +47,6 @@ static bool is_opcode(uint8_t opcode)
     while (name->name && name->value != opcode)
         name++;
     return name->name;
-}
-
-/* Finds the payload of a data TPDU in a whole TPKT packet. Returns false if there is none, or its header is invalid
- * (*is_valid). */
-static bool find_payload(const uint8_t *packet, uint32_t length, struct cursor *out, bool *is_valid)
-{
-    uint32_t header = 1 + (uint32_t)packet[TPKT_HEADER];
-
-    *is_valid = header >= 2 && TPKT_HEADER + header <= length;
-    if (!*is_valid || packet[TPKT_HEADER + 1] != COTP_DATA)
-        return false;
-    *out = cursor_of(packet + TPKT_HEADER + header, length - TPKT_HEADER - header);
-    return true;
 }
 
 static bool parse_message(struct app_context *context, struct s7commplus_tx *tx, struct cursor cur)
@@ -111,31 +94,26 @@ static struct app_result s7commplus_feed(struct app_context *context, void *stat
 
     (void)state;
     while (result.status == APP_OK && result.consumed < in->length) {
-        const uint8_t *at = in->bytes + result.consumed;
-        uint32_t left = in->length - result.consumed, length = left >= TPKT_HEADER ? load_be16(at + 2) : TPKT_MIN;
         struct s7commplus_tx *tx = NULL;
-        struct cursor payload;
-        bool is_valid = at[0] == TPKT_VERSION && length >= TPKT_MIN, is_data = false;
+        struct tpkt packet;
+        enum tpkt_result kind = tpkt_parse(in->bytes + result.consumed, in->length - result.consumed, &packet);
+        bool has_message = kind == TPKT_DATA && cursor_remaining(&packet.data) > 0;
 
-        if (is_valid && left < length) {
-            result.needed = left < TPKT_HEADER ? TPKT_HEADER : length;
+        if (kind == TPKT_INCOMPLETE) {
+            result.needed = packet.length;
             return result;
         }
-        if (is_valid)
-            is_data = find_payload(at, length, &payload, &is_valid);
-        if (is_data && cursor_remaining(&payload) == 0)
-            is_data = false;
-        if (is_data || !is_valid)
+        if (has_message || kind == TPKT_INVALID)
             tx = new_tx(context, in->direction);
-        if ((is_data || !is_valid) && !tx)
+        if ((has_message || kind == TPKT_INVALID) && !tx)
             return (struct app_result){ .status = APP_ERROR };
-        if (!is_valid)
+        if (kind == TPKT_INVALID)
             app_event(context, &tx->tx, S7COMMPLUS_INVALID_TPKT);
-        if (!is_valid || (is_data && !parse_message(context, tx, payload)))
+        if (kind == TPKT_INVALID || (has_message && !parse_message(context, tx, packet.data)))
             result.status = APP_ERROR;
         if (tx)
             tx->tx.log_never = !tx->is_parsed;
-        result.consumed += is_valid ? length : 0;
+        result.consumed += kind == TPKT_INVALID ? 0 : packet.length;
     }
     return result;
 }
@@ -151,32 +129,7 @@ static void s7commplus_tx_free(struct app_context *context, struct app_tx *tx)
  * other protocols (S7comm, MMS) do. */
 static enum app_probe_result s7commplus_probe(const struct app_probe *in)
 {
-    uint32_t at = 0;
-
-    if (!in->port_hint)
-        return APP_NO;
-    while (at < in->length) {
-        const uint8_t *packet = in->bytes + at;
-        uint32_t left = in->length - at, length;
-        struct cursor payload;
-        bool is_valid;
-
-        if (packet[0] != TPKT_VERSION || (left > 1 && packet[1] != 0))
-            return APP_NO;
-        if (left < TPKT_HEADER)
-            return APP_UNSURE;
-        length = load_be16(packet + 2);
-        if (length < TPKT_MIN)
-            return APP_NO;
-        if (left < length)
-            return APP_UNSURE;
-        if (find_payload(packet, length, &payload, &is_valid))
-            return cursor_remaining(&payload) >= HEADER && payload.at[0] == PROTOCOL ? APP_YES : APP_NO;
-        if (!is_valid)
-            return APP_NO;
-        at += length;
-    }
-    return APP_UNSURE;
+    return in->port_hint ? tpkt_probe(in, PROTOCOL, HEADER) : APP_NO;
 }
 
 static bool s7commplus_logs_from_server(const struct app_tx *tx, const void *settings)
