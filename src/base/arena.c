@@ -3,20 +3,28 @@
  * An arena is a list of blocks; the newest is filled from the front. A request larger than half a block that does not
  * fit into the newest block gets a block of its own, which is put behind the newest, so that the free rest of the
  * newest block stays usable. arena_reset() keeps the blocks on a free list.
+ *
+ * A block of a cold arena is a shared mapping of a memory file of its own. The kernel can remove the pages of such a
+ * mapping from the process at any time, because the file has them. If the file cannot be created (its pages count as
+ * memory of the control group, and a file needs a descriptor for a moment), the block is ordinary memory.
  */
 #include "sluice/arena.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum { DEFAULT_BLOCK_SIZE = 64 * 1024, ALIGNMENT = 16 };
 
 struct block {
     struct block *next;
     size_t size, used;
+    size_t mapping_length; /* of the memory file; 0: ordinary memory */
     _Alignas(ALIGNMENT) unsigned char bytes[];
 };
 
@@ -25,6 +33,7 @@ struct arena {
     struct block *unused; /* blocks kept by arena_reset() for reuse */
     size_t block_size;
     size_t used, reserved;
+    bool is_cold;
 };
 
 struct arena *arena_new(size_t block_size)
@@ -36,12 +45,49 @@ struct arena *arena_new(size_t block_size)
     return arena;
 }
 
+struct arena *arena_new_cold(size_t block_size)
+{
+    struct arena *arena = arena_new(block_size);
+
+    if (arena)
+        arena->is_cold = true;
+    return arena;
+}
+
+void arena_page_out(const struct arena *arena)
+{
+    for (struct block *block = arena->blocks, *next; block; block = next) {
+        next = block->next; /* read it before its page is removed */
+        if (block->mapping_length > 0)
+            (void)madvise(block, block->mapping_length, MADV_DONTNEED);
+    }
+}
+
+static struct block *map_block(size_t size)
+{
+    int fd = memfd_create("sluice-rules", MFD_CLOEXEC);
+    void *block = MAP_FAILED;
+
+    if (fd < 0)
+        return NULL;
+    if (ftruncate(fd, (off_t)size) == 0)
+        block = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    if (block == MAP_FAILED)
+        return NULL;
+    ((struct block *)block)->mapping_length = size;
+    return block;
+}
+
 static void free_blocks(struct block *block)
 {
     while (block) {
         struct block *next = block->next;
 
-        free(block);
+        if (block->mapping_length > 0)
+            munmap(block, block->mapping_length);
+        else
+            free(block);
         block = next;
     }
 }
@@ -77,9 +123,13 @@ static struct block *add_block(struct arena *arena, size_t size)
     if (!block) {
         if (wanted > SIZE_MAX - sizeof(*block))
             return NULL;
-        block = malloc(sizeof(*block) + wanted);
-        if (!block)
-            return NULL;
+        block = arena->is_cold ? map_block(sizeof(*block) + wanted) : NULL;
+        if (!block) {
+            block = malloc(sizeof(*block) + wanted);
+            if (!block)
+                return NULL;
+            block->mapping_length = 0;
+        }
         block->size = wanted;
         block->used = 0;
         arena->reserved += wanted;

@@ -64,6 +64,42 @@ START_TEST(arena_reuses_its_blocks_after_a_reset)
 }
 END_TEST
 
+/* Returns the resident bytes of shared mappings and files of this process. */
+static size_t resident_shared(void)
+{
+    unsigned long long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fscanf(file, "%*u %*u %llu", &pages), 1);
+    fclose(file);
+    return (size_t)pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+START_TEST(a_cold_arena_is_paged_out)
+{
+    enum { TEXTS = 2000, TEXT_SIZE = 4096, ALL = TEXTS * TEXT_SIZE };
+    struct arena *arena = arena_new_cold(1 << 20);
+    unsigned char *texts[TEXTS];
+    size_t before, intact = 0;
+
+    ck_assert_ptr_nonnull(arena);
+    for (int i = 0; i < TEXTS; i++) {
+        texts[i] = arena_alloc(arena, TEXT_SIZE);
+        ck_assert_ptr_nonnull(texts[i]);
+        memset(texts[i], i & 0xff, TEXT_SIZE);
+    }
+    before = resident_shared();
+    arena_page_out(arena);
+    ck_assert_uint_le(resident_shared() + ALL / 10 * 9, before);
+    for (int i = 0; i < TEXTS; i++)
+        intact += texts[i][0] == (i & 0xff) && texts[i][TEXT_SIZE - 1] == (i & 0xff);
+    ck_assert_uint_eq(intact, TEXTS);
+    ck_assert_ptr_nonnull(arena_alloc(arena, TEXT_SIZE));
+    arena_free(arena);
+}
+END_TEST
+
 START_TEST(arena_copies_strings)
 {
     struct arena *arena = arena_new(0);
@@ -268,6 +304,7 @@ int main(void)
 
     tcase_add_test(tcase, arena_lends_zeroed_aligned_memory);
     tcase_add_test(tcase, arena_reuses_its_blocks_after_a_reset);
+    tcase_add_test(tcase, a_cold_arena_is_paged_out);
     tcase_add_test(tcase, arena_copies_strings);
     tcase_add_test(tcase, diag_points_at_the_text);
     tcase_add_test(tcase, diag_cuts_a_long_line_around_the_caret);
