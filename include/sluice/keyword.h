@@ -402,6 +402,8 @@ struct rule *rule_parser_rule(struct rule_parser *parser);
 /* text of the whole rule: the position of errors that finish() reports */
 struct span rule_parser_rule_span(const struct rule_parser *parser);
 struct arena *rule_parser_arena(struct rule_parser *parser);
+/* For data that is not read while packets are inspected, such as parts of events: see arena_new_cold(). */
+struct arena *rule_parser_text_arena(struct rule_parser *parser);
 /* Returns the keyword being parsed: for a parse() shared by several keywords. */
 const struct keyword *rule_parser_keyword(const struct rule_parser *parser);
 /* Returns whether the value was written with a `!` (KEYWORD_NEGATABLE). */

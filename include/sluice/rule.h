@@ -543,5 +543,8 @@ struct datasets *rule_list_datasets(const struct rule_list *list);
 /* Returns the scripts of the rules; NULL: no rule has a script. */
 const struct script_set *rule_list_scripts(const struct rule_list *list);
 struct arena *rule_list_arena(struct rule_list *list); /* for data that must live as long as the rules */
+/* Removes the texts of the rules from resident memory until they are read again: called when the rules are loaded. */
+void rule_list_page_out(const struct rule_list *list);
+size_t rule_list_text_memory(const struct rule_list *list); /* bytes of these texts, which malloc() does not count */
 
 #endif

@@ -126,7 +126,7 @@ static int check_memory(struct reload *reload)
 static int check_growth(struct reload *reload, size_t used_before)
 {
     uint64_t configured = reload->settings.reload_memory_max;
-    size_t used = reload_memory_used();
+    size_t used = reload_memory_used() + rule_list_text_memory(ruleset_rules(reload->new_ruleset));
 
     reload->new_memory = used > used_before ? used - used_before : 0;
     if (configured == 0 || reload->new_memory <= configured)

@@ -155,9 +155,9 @@ static int load_rules(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         engine->rule_errors = diag_errors(diag);
     }
     diag_free(diag);
-    engine->rules_memory = reload_memory_used() - used;
     if (err)
         return err;
+    engine->rules_memory = reload_memory_used() - used + rule_list_text_memory(ruleset_rules(engine->ruleset));
     malloc_trim(0); /* return memory that was used for parsing and compiling to the system */
 
     const struct rule_list *rules = ruleset_rules(engine->ruleset);

@@ -38,6 +38,11 @@ struct arena *rule_parser_arena(struct rule_parser *parser)
     return parser->list->arena;
 }
 
+struct arena *rule_parser_text_arena(struct rule_parser *parser)
+{
+    return parser->list->texts;
+}
+
 const struct keyword *rule_parser_keyword(const struct rule_parser *parser)
 {
     return parser->keyword;

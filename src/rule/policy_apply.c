@@ -536,7 +536,7 @@ int rule_policy_apply(struct rule_policy *policy, const struct statement *statem
     out->changed = subject.text_changed;
     if (!subject.text_changed)
         return 0;
-    copy = arena_strndup(policy->list->arena, policy->text.bytes, policy->text.length);
+    copy = arena_strndup(policy->list->texts, policy->text.bytes, policy->text.length);
     if (!copy)
         return -ENOMEM;
     /* Diagnostics report the line number of the rule in its file, but show the changed text. */

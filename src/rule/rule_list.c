@@ -56,9 +56,10 @@ int rule_list_new(struct rule_list **out, const struct rule_list_options *option
     set_cache_init(&list->address_sets);
     set_cache_init(&list->port_sets);
     list->arena = arena_new(ARENA_BLOCK);
+    list->texts = arena_new_cold(ARENA_BLOCK);
     list->own_names = !options->names;
     list->names = options->names ? options->names : rule_names_new();
-    err = list->arena && list->names ? 0 : -ENOMEM;
+    err = list->arena && list->texts && list->names ? 0 : -ENOMEM;
     if (!err)
         err = load_configuration(list, diag);
     if (err || rule_policy_new(&list->policy, list, diag) || rule_resources_open(list, diag)) {
@@ -90,6 +91,7 @@ void rule_list_free(struct rule_list *list)
         rule_names_free(list->names);
     rule_resources_close(list);
     rule_policy_free(list->policy);
+    arena_free(list->texts);
     arena_free(list->arena);
     free(list);
 }
@@ -153,7 +155,7 @@ static int parse_statement(struct rule_list *list, const struct statement *text,
     rule_parser_init(&parser, list, &decision.statement, diag);
     err = rule_parse(&parser, &rule);
     if (!err) {
-        statement = arena_copy(list->arena, parser.statement, sizeof(*statement));
+        statement = arena_copy(list->texts, parser.statement, sizeof(*statement));
         if (!statement || array_grow(&list->entries, list->count, &list->capacity, sizeof(*list->entries)))
             err = -ENOMEM;
     }
@@ -196,7 +198,7 @@ static int parse_source(struct rule_list *list, const struct source *source, str
 
     scanner_init(&scanner, source);
     scanner.comments = true;
-    while (!err && (more = scanner_next(&scanner, list->arena, &statement)) != 0) {
+    while (!err && (more = scanner_next(&scanner, list->texts, &statement)) != 0) {
         err = more < 0 ? more : parse_statement(list, &statement, diag);
         diag_progress(diag, source->name, (size_t)(scanner.at - source->text), source->length);
     }
@@ -217,7 +219,7 @@ int rule_list_load(struct rule_list *list, const char *path, struct diag *diag)
         diag_note(diag, (struct position){ .file = path }, "this file is listed twice and is loaded once");
         return 0;
     }
-    err = source_read(list->arena, path, &source, diag);
+    err = source_read(list->texts, path, &source, diag);
     if (err && err != -ENOMEM) {
         const struct rule_failure failure = {
             .kind = RULE_FAILURE_UNREAD_FILE,
@@ -251,7 +253,7 @@ int rule_list_load_firewall(struct rule_list *list, const char *path, struct dia
 int rule_list_parse(struct rule_list *list, const char *name, const char *text, size_t length, struct diag *diag)
 {
     const struct source *source;
-    int err = source_copy(list->arena, name, text, length, &source);
+    int err = source_copy(list->texts, name, text, length, &source);
 
     return err ? err : parse_source(list, source, diag);
 }
@@ -376,6 +378,16 @@ bool rule_list_has_host_tags(const struct rule_list *list)
 struct rule_names *rule_list_names(const struct rule_list *list)
 {
     return list->names;
+}
+
+void rule_list_page_out(const struct rule_list *list)
+{
+    arena_page_out(list->texts);
+}
+
+size_t rule_list_text_memory(const struct rule_list *list)
+{
+    return arena_reserved(list->texts);
 }
 
 struct arena *rule_list_arena(struct rule_list *list)

@@ -314,11 +314,13 @@ int setup_load_ruleset(struct ruleset **out, const struct rule_load_options *loa
         err = compile(out, list, load, diag);
         snprintf(error, ENGINE_ERROR_SIZE, "the rules could not be compiled: %s", strerror(-err));
     }
-    if (err)
+    if (err) {
         rule_list_free(list);
-    else
-        log_policy(list);
-    return err;
+        return err;
+    }
+    log_policy(list);
+    rule_list_page_out(list);
+    return 0;
 }
 
 int setup_load_rules(struct ruleset **out, const struct config *config, const char *const *rule_files, size_t count,

@@ -55,9 +55,9 @@ static void write_text(const char *path, const char *text)
 
 /* --- Memory --------------------------------------------------------------------------------------- */
 
-enum { TYPICAL_RULES = 200, TYPICAL_RULE_BYTES = 2048 };
+enum { TYPICAL_RULES = 200, TYPICAL_RULE_BYTES = 1024 };
 
-/* A rule as in large rule sets, with metadata and a pcre. The memory includes its text of 500 bytes. */
+/* A rule as in large rule sets, with metadata and a pcre. The memory does not include its text. */
 START_TEST(rules_use_little_memory)
 {
     char rule[1024];

@@ -15,7 +15,7 @@ static int metadata_parse(struct rule_parser *parser, struct span value)
         return 0;
     while (*tail)
         tail = &(*tail)->next;
-    *tail = arena_copy(rule_parser_arena(parser), &option, sizeof(option));
+    *tail = arena_copy(rule_parser_text_arena(parser), &option, sizeof(option));
     return *tail ? 0 : -ENOMEM;
 }
 

@@ -6,7 +6,7 @@
 
 static int msg_parse(struct rule_parser *parser, struct span value)
 {
-    char *text = arena_alloc(rule_parser_arena(parser), value.length + 1);
+    char *text = arena_alloc(rule_parser_text_arena(parser), value.length + 1);
     size_t length = 0;
 
     if (!text)

@@ -7,7 +7,7 @@
 
 static int reference_parse(struct rule_parser *parser, struct span value)
 {
-    struct arena *arena = rule_parser_arena(parser);
+    struct arena *arena = rule_parser_text_arena(parser);
     struct span rest = value, system = { 0 }, id;
     struct reference **link = &rule_parser_rule(parser)->references;
     struct reference *reference;
