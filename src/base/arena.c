@@ -70,7 +70,7 @@ static struct block *map_block(size_t size)
 
     if (fd < 0)
         return NULL;
-    if (ftruncate(fd, (off_t)size) == 0)
+    if (pwrite(fd, "", 1, (off_t)size - 1) == 1) /* the engine's system call filter does not allow ftruncate() */
         block = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
     if (block == MAP_FAILED)

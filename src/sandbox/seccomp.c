@@ -52,8 +52,7 @@ static const char worker_calls[] =
 /* Calls of the other threads of the engine (files, timers, netlink, threads), which may also make worker_calls. */
 static const char process_calls[] =
     "accept accept4 access arch_prctl bind dup dup2 dup3 epoll_create1 epoll_ctl epoll_pwait epoll_pwait2 "
-    "epoll_wait eventfd2 faccessat faccessat2 fadvise64 fadvise64_64 fchmod fdatasync flock fstat64 ftruncate "
-    "ftruncate64 "
+    "epoll_wait eventfd2 faccessat faccessat2 fadvise64 fadvise64_64 fchmod fdatasync flock fstat64 "
     "fstatfs fsync get_robust_list getdents64 getgroups getpeername getppid getpriority getresgid "
     "getresuid getrlimit getsockname getsockopt lseek lstat membarrier memfd_create mincore mkdir mkdirat mlock "
     "mlock2 mmap mprotect munlock open openat pipe2 pselect6 pwrite64 pwritev preadv readlink readlinkat readv "
@@ -67,7 +66,7 @@ static const char process_calls[] =
  * program inherit its filter, so this list includes the calls that they make while they start. */
 static const char supervisor_calls[] =
     "capget capset chdir chmod chown close_range connect copy_file_range epoll_create eventfd execve fallocate fchdir "
-    "fchmodat fchown fchownat fcntl fcntl64 fork get_mempolicy getcwd getdents getpgid getpgrp getsid "
+    "fchmodat fchown fchownat fcntl fcntl64 fork ftruncate get_mempolicy getcwd getdents getpgid getpgrp getsid "
     "inotify_add_watch inotify_init1 inotify_rm_watch kill landlock_add_rule landlock_create_ruleset "
     "landlock_restrict_self listen mbind msync pause pidfd_open pidfd_send_signal pipe prctl prlimit64 readahead "
     "sched_getattr sched_setattr sched_setparam sched_setscheduler seccomp sendfile set_mempolicy setfsgid setfsuid "
