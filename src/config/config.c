@@ -51,8 +51,9 @@ int config_new(struct config **out, const struct setting *const *tables)
             count += row->alias ? 2 : 1;
     config->rows = arena_alloc(config->arena, count * sizeof(*config->rows) + 1);
     config->by_name = arena_alloc(config->arena, count * sizeof(*config->by_name) + 1);
+    config->patterns = arena_alloc(config->arena, count * sizeof(*config->patterns) + 1);
     config->root = node_new(config, NODE_MAP);
-    if (!config->rows || !config->by_name || !config->root)
+    if (!config->rows || !config->by_name || !config->patterns || !config->root)
         goto free_config;
     err = 0;
     for (size_t i = 0; tables[i] && !err; i++)

@@ -45,7 +45,9 @@ struct config {
     struct arena *arena;
     struct schema_row *rows;
     size_t row_count;
-    struct schema_row **by_name; /* all rows, sorted by name */
+    struct schema_row **by_name;  /* all rows, sorted by name */
+    struct schema_row **patterns; /* rows whose name has a '*', in the order of the table */
+    size_t pattern_count;
     struct node *root;
     size_t suricata_keys;  /* number of unknown settings that are settings of Suricata */
     bool keeps_duplicates; /* true for the import: a mapping may contain a name twice, as in Suricata */
@@ -78,7 +80,7 @@ int yaml_read(struct config *config, struct node **out, const char *name, const 
 
 /* Returns the row of a path, or NULL. */
 struct schema_row *schema_find(const struct config *config, const char *path);
-/* Sorts the rows into config->by_name, after all were added. */
+/* Fills config->by_name and config->patterns, after all rows were added. */
 void schema_sort(struct config *config);
 /* Returns whether the table has settings below the path. */
 bool schema_is_section(const struct config *config, const char *path);

@@ -48,8 +48,11 @@ static int compare_rows(const void *left, const void *right)
 
 void schema_sort(struct config *config)
 {
-    for (size_t i = 0; i < config->row_count; i++)
+    for (size_t i = 0; i < config->row_count; i++) {
         config->by_name[i] = &config->rows[i];
+        if (strchr(config->rows[i].setting->name, '*'))
+            config->patterns[config->pattern_count++] = &config->rows[i];
+    }
     qsort(config->by_name, config->row_count, sizeof(*config->by_name), compare_rows);
 }
 
@@ -65,9 +68,9 @@ struct schema_row *schema_find(const struct config *config, const char *path)
 
     if (found)
         return *found;
-    for (size_t i = 0; i < config->row_count; i++)
-        if (strchr(config->rows[i].setting->name, '*') && name_matches(config->rows[i].setting, path))
-            return &config->rows[i];
+    for (size_t i = 0; i < config->pattern_count; i++)
+        if (name_matches(config->patterns[i]->setting, path))
+            return config->patterns[i];
     return NULL;
 }
 
