@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Tests that Hyperscan databases from the cache give the same events as compiled ones, also after damage to the cache.
 
-    cached.py SLUICE SOURCE SHARED [--share N] [--largest BYTES] [--timeout S] [-j N] [PART OF A PATH...]
+    cached.py SLUICE SOURCE SHARED [--groups N] [--share N] [--largest BYTES] [--timeout S] [-j N] [PART OF A PATH...]
 
 Captures are chosen as in determinism.py. The rules are the shipped ones, captures/keywords.rules, and ET Open if SHARED
 has it. The captures are split into groups that are replayed at the same time: first without a cache, then with an empty
@@ -19,7 +19,6 @@ import tempfile
 import captures
 import replaying
 
-RUNS = 4
 RULESET = 'rules/et-open-2024-03/suricata.rules'
 
 
@@ -64,10 +63,12 @@ def damage(files):
 
 
 def main():
-    args = captures.argument_parser().parse_args()
+    parser = captures.argument_parser(__doc__, timeout=300)
+    parser.add_argument('--groups', type=int, default=4)
+    args = parser.parse_args()
     found = captures.chosen_captures(args, ['pcaps'])
     # A run replays many captures, because loading ET Open takes longer than the captures.
-    groups = [group for group in (found[number::RUNS] for number in range(RUNS)) if group]
+    groups = [group for group in (found[number::args.groups] for number in range(args.groups)) if group]
     sluice, source = os.path.abspath(args.sluice), os.path.abspath(args.source)
     plain = replaying.default_arguments(source)
     if os.path.exists(f'{args.shared}/{RULESET}'):

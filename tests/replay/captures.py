@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Replays public captures. Nothing may crash or hang, every packet must be counted, and two runs must agree.
 
-    captures.py SLUICE SOURCE SHARED [--share N] [--largest BYTES] [--timeout S] [-j N] [PART OF A PATH...]
+    captures.py SLUICE SOURCE SHARED [--share N] [--together N] [--largest BYTES] [--timeout S] [-j N] [PART OF A PATH...]
 
 SHARED is the folder with pcaps/ and verify/cases/. --share N uses one in N captures, chosen by a hash of the path;
 --largest skips larger files. With PARTs only captures whose path contains one of them are used, and --share is ignored.
+With --together a run replays N captures, because the start of a run takes longer than a capture. If there is a problem,
+or a file cannot be read to its end, each capture of the run is replayed alone.
 The rules are the shipped ones and captures/keywords.rules; half of the captures are replayed with --ips. The second run
 uses another queue.batch.
 """
@@ -51,6 +53,7 @@ def argument_parser(description=None, timeout=120):
     parser.add_argument('source')
     parser.add_argument('shared')
     parser.add_argument('--share', type=int, default=1)
+    parser.add_argument('--together', type=int, default=1)
     parser.add_argument('--largest', type=int, default=1 << 40)
     parser.add_argument('--timeout', type=int, default=timeout)
     parser.add_argument('-j', dest='jobs', type=int, default=os.cpu_count())
@@ -64,6 +67,31 @@ def chosen_captures(args, folders=FOLDERS):
     if not found:
         print(f'SKIP: no captures in {args.shared} (set SLUICE_SHARED)')
         sys.exit(77)
+    return found
+
+
+def groups_of(paths, size):
+    """Splits the captures into groups that are replayed together. All captures of a group have the same mode."""
+    modes = [[path for path in paths if number_of(path) % 2 == mode] for mode in (0, 1)]
+    return [mode[at:at + size] for mode in modes for at in range(0, len(mode), size)]
+
+
+def mode_options(paths):
+    return ['--ips'] if number_of(paths[0]) % 2 else []
+
+
+def check_group(check, paths):
+    """Calls check(PATHS), which returns (what is wrong or None, the first run), for the group. Returns a list of (path or
+    paths, what is wrong or None, run). Captures of a group with a problem are checked one by one."""
+    problem, run = check(paths)
+    if len(paths) == 1 or not problem and run.is_complete():
+        return [(' '.join(paths), problem, run)]
+    found = [(path, *check([path])) for path in paths]
+    if not any(problem for _, problem, _ in found):
+        complete = [path for path, _, run in found if run.is_complete()]
+        problem, run = check(complete) if len(complete) > 1 else (None, None)
+        if problem:
+            found.append((' '.join(complete), problem, run))
     return found
 
 
@@ -84,17 +112,17 @@ def difference(one, other):
     return f'{len(one.lines)} events, exit code {one.code}, and {len(other.lines)}, exit code {other.code} {other.said}'
 
 
-def check(sluice, arguments, shared, path, timeout):
-    """Returns (what is wrong or None, the message if sluice could not read the file to its end or None)."""
-    arguments = arguments + (['--ips'] if number_of(path) % 2 else [])
+def check(sluice, arguments, shared, paths, timeout):
+    """Returns (what is wrong or None, the first run)."""
+    arguments = arguments + mode_options(paths)
     with tempfile.TemporaryDirectory() as folder:
-        runs = [replaying.Run(sluice, arguments + ['--set', f'queue.batch={batch}'], [os.path.join(shared, path)],
-                              folder, timeout)
+        runs = [replaying.Run(sluice, arguments + ['--set', f'queue.batch={batch}'],
+                              [os.path.join(shared, path) for path in paths], folder, timeout * len(paths))
                 for batch in (64, 7)]
     problem = runs[0].problem(may_fail=True)
     if not problem and (runs[0].code, runs[0].said, runs[0].lines) != (runs[1].code, runs[1].said, runs[1].lines):
         problem = 'the two runs differ: ' + difference(*runs)
-    return problem, runs[0].said if runs[0].code == 1 else None
+    return problem, runs[0]
 
 
 def main():
@@ -110,11 +138,13 @@ def main():
     failed = refused = 0
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         arguments = replaying.default_arguments(os.path.abspath(args.source)) + replaying.cache_settings(folder)
-        results = pool.map(lambda path: check(sluice, arguments, args.shared, path, args.timeout), captures)
-        for path, (problem, said) in zip(captures, results):
-            refused += said is not None
-            if said and args.verbose:
-                print(said, end='')
+        results = pool.map(lambda group: check_group(
+            lambda paths: check(sluice, arguments, args.shared, paths, args.timeout), group),
+            groups_of(captures, args.together))
+        for path, problem, run in (one for found in results for one in found):
+            refused += run.code == 1
+            if run.code == 1 and args.verbose:
+                print(run.said, end='')
             if problem:
                 failed += 1
                 print(f'{path}: {problem}', flush=True)

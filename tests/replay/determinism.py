@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Tests that the events of a replay depend neither on the number of workers nor on the size of a batch.
 
-    determinism.py SLUICE SOURCE SHARED [--share N] [--largest BYTES] [--timeout S] [-j N] [PART OF A PATH...]
+    determinism.py SLUICE SOURCE SHARED [--share N] [--together N] [--largest BYTES] [--timeout S] [-j N] [PART OF A
+    PATH...]
 
 Captures of SHARED/pcaps are chosen as in captures.py. Each is replayed with the shipped rules, captures/keywords.rules
 and captures/determinism.rules, half of them with --ips, with 1, 2 and 4 workers and batches of 1 and 64. All events
@@ -38,25 +39,25 @@ def first_difference(one, other):
     return None if len(one) == len(other) else f'{len(one)} events and {len(other)}'
 
 
-def check(sluice, arguments, shared, path, timeout):
-    """Returns (what is wrong or None, number of events)."""
-    arguments = arguments + (['--ips'] if captures.number_of(path) % 2 else [])
+def check(sluice, arguments, shared, paths, timeout):
+    """Returns (what is wrong or None, the first run)."""
+    arguments = arguments + captures.mode_options(paths)
     reference = None
     with tempfile.TemporaryDirectory() as folder:
         for workers, batch in RUNS:
             run = replaying.Run(sluice, arguments + ['--workers', str(workers), '--set', f'queue.batch={batch}'],
-                                [os.path.join(shared, path)], folder, timeout)
+                                [os.path.join(shared, path) for path in paths], folder, timeout * len(paths))
             who = f'{workers} workers, batch {batch}'
             problem = run.problem(may_fail=True)
-            if problem:
-                return f'{who}: {problem}', 0
             reference = reference or run
+            if problem:
+                return f'{who}: {problem}', reference
             if (run.code, run.said) != (reference.code, reference.said):
-                return f'{who}: exit code {run.code}, {run.said!r}, not {reference.code}, {reference.said!r}', 0
+                return f'{who}: exit code {run.code}, {run.said!r}, not {reference.code}, {reference.said!r}', reference
             difference = first_difference(reference.lines_without_stats(), run.lines_without_stats())
             if difference:
-                return f'1 worker and {who} differ: {difference}', 0
-    return None, len(reference.lines_without_stats())
+                return f'1 worker and {who} differ: {difference}', reference
+    return None, reference
 
 
 def main():
@@ -70,10 +71,11 @@ def main():
         source = os.path.abspath(args.source)
         arguments = ['--config', config, *replaying.default_arguments(source), *replaying.cache_settings(folder),
                      '--rules', source + '/tests/replay/captures/determinism.rules']
-        results = pool.map(lambda path: check(os.path.abspath(args.sluice), arguments, args.shared, path, args.timeout),
-                           found)
-        for path, (problem, count) in zip(found, results):
-            total += count
+        results = pool.map(lambda group: captures.check_group(
+            lambda paths: check(os.path.abspath(args.sluice), arguments, args.shared, paths, args.timeout), group),
+            captures.groups_of(found, args.together))
+        for path, problem, run in (one for group in results for one in group):
+            total += len(run.lines_without_stats())
             if problem:
                 failed += 1
                 print(f'{path}: {problem}', flush=True)

@@ -44,6 +44,10 @@ class Run:
                 self.lines = f.read().splitlines()
             os.unlink(path)
 
+    def is_complete(self):
+        """Returns whether all files were read to their end, without a warning."""
+        return self.code == 0 and not self.said
+
     def events(self):
         return [json.loads(line) for line in self.lines]
 
