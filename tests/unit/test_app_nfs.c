@@ -10,6 +10,8 @@ enum {
     NFS_PROGRAM = 100003,
     NFS2_LOOKUP = 4,
     NFS2_READ = 6,
+    NFS2_WRITE = 8,
+    NFS2_CREATE = 9,
     NFS3_COMMIT = 21,
     NFS4_COMPOUND = 1,
     OP_CLOSE = 4,
@@ -505,6 +507,60 @@ START_TEST(version_2_is_read)
 }
 END_TEST
 
+static void start_write_2(struct message *m, uint32_t xid, uint32_t offset, uint32_t length)
+{
+    static const uint8_t file[32] = { 2 };
+
+    start_call(m, xid, 2, NFS2_WRITE);
+    put(m, file, sizeof(file));
+    put32(m, 77); /* not used */
+    put32(m, offset);
+    put32(m, 77);
+    put32(m, length);
+}
+
+START_TEST(version_2_writes_a_file)
+{
+    struct app_rig *rig = nfs_rig(ways[_i].transport, ways[_i].cut);
+    static const uint8_t directory[32] = { 1 }, file[32] = { 2 }, attributes[68];
+    static struct message m;
+
+    start_call(&m, 1, 2, NFS2_CREATE);
+    put(&m, directory, sizeof(directory));
+    put_opaque(&m, "two");
+    put(&m, attributes, 32);
+    send_record(rig, FLOW_TO_SERVER, &m);
+    start_reply(&m, 1, 0);
+    put(&m, file, sizeof(file));
+    put(&m, attributes, sizeof(attributes));
+    send_record(rig, FLOW_TO_CLIENT, &m);
+    start_write_2(&m, 2, 4, 4);
+    put(&m, "more", 4);
+    send_record(rig, FLOW_TO_SERVER, &m);
+    start_write_2(&m, 3, 0, 4);
+    put(&m, "data", 4);
+    send_record(rig, FLOW_TO_SERVER, &m);
+    for (uint32_t xid = 2; xid <= 3; xid++) {
+        start_reply(&m, xid, 0);
+        put(&m, attributes, sizeof(attributes));
+        send_record(rig, FLOW_TO_CLIENT, &m);
+    }
+    check_file(rig, 1, FLOW_TO_SERVER, "datamore", FILE_OPEN);
+    start_write_2(&m, 4, 8, 2);
+    put(&m, "!!\0\0", 4);
+    send_record(rig, FLOW_TO_SERVER, &m);
+    ck_assert(!app_tx_is_complete(app_rig_tx(rig, 1), FLOW_TO_SERVER));
+    app_rig_close(rig);
+    check_file(rig, 1, FLOW_TO_SERVER, "datamore!!", ways[_i].transport == APP_UDP ? FILE_OPEN : FILE_CLOSED);
+    ck_assert(app_tx_is_complete(app_rig_tx(rig, 1), FLOW_TO_CLIENT));
+    ck_assert_ptr_nonnull(strstr(app_rig_json(rig, 1), "\"version\":2,\"procedure\":\"WRITE\",\"filename\":\"two\""));
+    ck_assert_ptr_nonnull(strstr(app_rig_json(rig, 1), "\"chunks\":2}"));
+    ck_assert_ptr_null(app_rig_tx(rig, 2));
+    ck_assert(!rig->failed);
+    app_rig_free(rig);
+}
+END_TEST
+
 START_TEST(compound_has_its_operation)
 {
     struct app_rig *rig = nfs_rig(APP_TCP, ways[_i].cut);
@@ -723,6 +779,7 @@ int main(void)
     tcase_add_loop_test(tests, version_4_has_files, 1, ROWS(ways));
     tcase_add_test(tests, files_are_limited);
     tcase_add_test(tests, version_2_is_read);
+    tcase_add_loop_test(tests, version_2_writes_a_file, 0, ROWS(ways));
     tcase_add_loop_test(tests, compound_has_its_operation, 1, ROWS(ways));
     tcase_add_loop_test(tests, broken_messages_have_their_event, 0, ROWS(ways));
     tcase_add_loop_test(tests, long_records_are_skipped, 1, ROWS(ways));

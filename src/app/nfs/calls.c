@@ -85,18 +85,24 @@ static bool read_read_call(struct nfs_parse *parse, struct cursor *cur)
     return true;
 }
 
-/* As in Suricata, data that version 2 writes is not inspected as a file. */
-static bool read_write_call_3(struct nfs_parse *parse, struct cursor *cur)
+/* A write of version 3 says whether the server stores the data before it replies. In version 2 it always does, but
+ * clients write files in parts, and no call completes a file. */
+static bool read_write_call(struct nfs_parse *parse, struct cursor *cur)
 {
+    bool is_version_3 = parse->tx->version == 3;
+    uint32_t words[4]; /* 3: offset in two words, count, stability; 2: begin, offset, count */
     struct cursor handle;
     struct nfs_data data;
-    uint32_t high, low, stable;
 
-    if (!read_handle(parse, cur, &handle) || !cursor_be32(cur, &high) || !cursor_be32(cur, &low) ||
-        !cursor_skip(cur, 4) || !cursor_be32(cur, &stable) || !nfs_read_data(parse, cur, &data))
+    if (!read_handle(parse, cur, &handle))
         return false;
-    data.offset = (uint64_t)high << 32 | low;
-    nfs_file_write_call(parse, handle, &data, stable == FILE_SYNC);
+    for (unsigned i = 0; i < (is_version_3 ? 4 : 3); i++)
+        if (!cursor_be32(cur, &words[i]))
+            return false;
+    if (!nfs_read_data(parse, cur, &data))
+        return false;
+    data.offset = is_version_3 ? (uint64_t)words[0] << 32 | words[1] : words[1];
+    nfs_file_write_call(parse, handle, &data, is_version_3 && words[3] == FILE_SYNC);
     return true;
 }
 
@@ -114,8 +120,9 @@ static bool read_call_2(struct nfs_parse *parse, struct cursor *cur)
 {
     switch (parse->tx->procedure) {
     case NFS2_GETATTR:
-    case NFS2_WRITE:
         return read_handle_call(parse, cur);
+    case NFS2_WRITE:
+        return read_write_call(parse, cur);
     case NFS2_READ:
         return read_read_call(parse, cur);
     case NFS2_LOOKUP:
@@ -143,7 +150,7 @@ static bool read_call_3(struct nfs_parse *parse, struct cursor *cur)
     case NFS3_READ:
         return read_read_call(parse, cur);
     case NFS3_WRITE:
-        return read_write_call_3(parse, cur);
+        return read_write_call(parse, cur);
     case NFS3_COMMIT:
         return read_commit_call(parse, cur);
     case NFS3_LOOKUP:
@@ -227,6 +234,8 @@ void nfs_read_reply(struct nfs_parse *parse, struct cursor cur)
 
     if (tx->version == 2 && tx->procedure == NFS2_LOOKUP)
         read_lookup_reply(parse, &cur);
+    if (tx->version == 2 && tx->procedure == NFS2_CREATE && read_handle(parse, &cur, &handle))
+        nfs_name_add(parse, handle, nfs_text_bytes(tx, &tx->name));
     if (tx->version != 3)
         return;
     if (tx->procedure == NFS3_LOOKUP)

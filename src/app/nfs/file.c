@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Files that are read and written. All reads of a file (a handle), from the first one to the end of the file, form a
- * transaction; so do all writes, up to the COMMIT, the CLOSE, or a write that the server stores at once (FILE_SYNC).
+ * transaction; so do all writes, up to the COMMIT, the CLOSE, or a write that the server stores at once (FILE_SYNC). In
+ * version 2 nothing ends the writes, so their transaction ends with the flow, or when there are too many.
  *
  * The calls of these transactions that wait for a reply are in a list, because the reply to a read contains neither the
  * handle nor the offset. The list refers to transactions by their ids: they may be freed as soon as they are complete.
@@ -199,7 +200,7 @@ static struct nfs_tx *get_file(struct nfs_parse *parse, struct cursor handle, en
     if (direction == FLOW_TO_CLIENT)
         tx->procedure = call->version == 4 ? NFS4_READ : NFS3_READ; /* as in version 2 */
     else
-        tx->procedure = call->version == 4 ? NFS4_WRITE : NFS3_WRITE;
+        tx->procedure = call->version == 4 ? NFS4_WRITE : call->version == 3 ? NFS3_WRITE : NFS2_WRITE;
     tx->has_handle = true;
     tx->handle_crc = crc;
     tx->file.direction = direction;

@@ -3,7 +3,7 @@
 import hashlib
 import struct
 
-from build import (certificate, client, client_hello, dcerpc_bind, dcerpc_bind_ack, dcerpc_datagram, dcerpc_request,
+from build import (Case, certificate, client, client_hello, dcerpc_bind, dcerpc_bind_ack, dcerpc_datagram, dcerpc_request,
                    dcerpc_response, dhcp, dns_message, dns_name, dns_record, ike, ike1_sa, kerberos_error,
                    kerberos_reply, kerberos_request, nfs_call, ntp, quic_chlo, quic_crypto, quic_initial, rfb, rfb_server_init, rpc_record, server, server_hello, smb1, smb2_login, snmp, snmp3,
                    snmp_pdu, snmp_trap,
@@ -362,6 +362,26 @@ nfs_rules = [
     (0, rule('nfs', 'nfs_version:4;')),
 ]
 # Calls of procedure 1 of version 3 of mountd (program 100005), in UDP and TCP.
+
+
+def nfs2_write(offset, data, number):
+    return nfs_call(8, bytes(31) + b'\7' + struct.pack('!III', 0, offset, 0) + xdr(data), number, version=2)
+
+
+# Two files are written with version 2, over TCP and UDP, each in two parts.
+NFS2_PARTS = [nfs2_write(8, b'VIRUS-22', 2), nfs2_write(0, b'11-EVIL-', 1)]
+nfs2_packets = tcp(2049, *[client(rpc_record(part)) for part in NFS2_PARTS], client_port=901) + \
+    udp(2049, *[client(part) for part in NFS2_PARTS], client_port=902)
+nfs2_rules = [
+    (2, rule('nfs', 'file.data; content:"EVIL-VIRUS"; flow:to_server;')),
+    (0, rule('nfs', 'file.data; content:"EVIL-VIRUS"; flow:to_client;')),
+    (2, rule('nfs', 'nfs_procedure:8; nfs.version:2;')),
+    (1, rule('nfs', 'filesize:16;')), # over UDP a flow has no end at which the file is complete
+    (0, rule('nfs', 'nfs_procedure:7;')),
+]
+nfs2_events = ['1 event_type=fileinfo fileinfo.size=16 fileinfo.state=CLOSED proto=TCP',
+               '1 event_type=fileinfo fileinfo.size=16 proto=UDP',
+               '2 event_type=nfs nfs.procedure=WRITE nfs.version=2 nfs.file_tx=true']
 mount = nfs_call(1, xdr(b'/export')).replace(struct.pack('!I', 100003), struct.pack('!I', 100005))
 rpc_packets = udp(700, client(mount)) + tcp(701, client(rpc_record(mount)))
 rpc_rules = [
@@ -536,6 +556,7 @@ cases = {
     'dcerpc': (dcerpc_packets, dcerpc_rules),
     'rpc': (rpc_packets, rpc_rules),
     'nfs': (nfs_packets, nfs_rules),
+    'nfs2': Case(nfs2_packets, nfs2_rules, events=nfs2_events),
     'krb5': (krb5_packets, krb5_rules),
     'ike': (ike_packets, ike_rules),
     'quic': (quic_packets, quic_rules, {}, [], quic_events),
