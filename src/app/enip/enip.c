@@ -89,6 +89,18 @@ static const char *const frames[] = {
     [FRAME_CIP] = "cip", [FRAME_ITEM] = "enip.item", NULL,
 };
 
+/* Announces the CIP message of `length` bytes at index `at` of the input, and the services of a multiple service
+ * packet, as Suricata does. */
+static void announce_cip(struct app_context *context, const struct app_input *in, uint32_t at, uint32_t length)
+{
+    struct enip_place services[ENIP_SERVICES_MAX];
+    unsigned count = enip_find_services(in->bytes + at, length, services);
+
+    app_frame(context, in, at, length, FRAME_CIP, NULL);
+    for (unsigned i = 0; i < count; i++)
+        app_frame(context, in, at + services[i].at, services[i].length, FRAME_CIP, NULL);
+}
+
 static void announce_items(struct app_context *context, const struct app_input *in, uint32_t at, uint32_t length)
 {
     struct enip_item items[ENIP_ITEMS_MAX];
@@ -97,8 +109,7 @@ static void announce_items(struct app_context *context, const struct app_input *
     for (unsigned i = 0; i < count; i++) {
         app_frame(context, in, at + items[i].at, items[i].length, FRAME_ITEM, NULL);
         if (items[i].has_cip && items[i].cip_length > 0)
-            app_frame(context, in, at + items[i].at + items[i].length - items[i].cip_length, items[i].cip_length,
-                      FRAME_CIP, NULL);
+            announce_cip(context, in, at + items[i].at + items[i].length - items[i].cip_length, items[i].cip_length);
     }
 }
 

@@ -89,6 +89,13 @@ struct enip_item {
 unsigned enip_find_items(uint16_t command, const uint8_t *message, uint32_t length,
                          struct enip_item out[ENIP_ITEMS_MAX]);
 
+struct enip_place {
+    uint32_t at, length;
+};
+/* Finds the services in a CIP message that is a multiple service packet, ordered by place; returns their number. Each
+ * ends where the next one begins. */
+unsigned enip_find_services(const uint8_t *message, uint32_t length, struct enip_place out[ENIP_SERVICES_MAX]);
+
 static inline const struct enip_service *enip_get_service(const struct enip_pdu *pdu, uint32_t index)
 {
     return (const struct enip_service *)(const void *)pdu->services.bytes + index;

@@ -275,6 +275,40 @@ unsigned enip_find_items(uint16_t command, const uint8_t *message, uint32_t leng
     return found;
 }
 
+unsigned enip_find_services(const uint8_t *message, uint32_t length, struct enip_place out[ENIP_SERVICES_MAX])
+{
+    struct cursor cur = cursor_of(message, length), offsets;
+    uint8_t service, words;
+    uint16_t count;
+    unsigned found = 0;
+
+    if (!cursor_u8(&cur, &service) || (service & 0x7f) != CIP_MULTIPLE_SERVICE ||
+        (service >> 7 && !cursor_skip(&cur, 2)) || !cursor_u8(&cur, &words) || !cursor_skip(&cur, 2 * (size_t)words))
+        return 0;
+    uint32_t start = length - (uint32_t)cursor_remaining(&cur);
+
+    offsets = cur;
+    if (!read_le16(&offsets, &count))
+        return 0;
+    for (uint16_t i = 0, offset; i < count && i < ENIP_SERVICES_MAX && read_le16(&offsets, &offset); i++) {
+        unsigned place = found;
+
+        if (start + offset >= length)
+            break;
+        /* By offset, which is the usual order. */
+        while (place > 0 && out[place - 1].at > start + offset)
+            place--;
+        if (place > 0 && out[place - 1].at == start + offset)
+            continue;
+        memmove(&out[place + 1], &out[place], (found - place) * sizeof(*out));
+        out[place].at = start + offset;
+        found++;
+    }
+    for (unsigned i = 0; i < found; i++)
+        out[i].length = (i + 1 < found ? out[i + 1].at : length) - out[i].at;
+    return found;
+}
+
 int enip_parse(struct heap *heap, struct enip_pdu *out, bool is_response, const uint8_t *bytes, uint32_t length)
 {
     struct parser parser = { .heap = heap, .out = out };

@@ -218,6 +218,27 @@ vnc_rules = [
 enip = tcp(44818, client(struct.pack('<HHII8sI', 0x65, 4, 0, 0, b'context!', 0) + b'\1\0\0\0'),
            client(struct.pack('<HHII8sI', 0x6f, 24, 0, 0, b'second..', 0) + b'\0\0\0\0\0\0\2\0\0\0\0\0\xb2\0\x08\0' +
                   b'\x0e\3\x20\1\x24\1\x30\7'))
+# Three services in a Multiple Service Packet, of which the second one comes first; and their responses.
+SERVICES = struct.pack('<HHHH', 3, 16, 8, 22) + b'\x4c\2\x20\x6b\x25\0\1\1' + b'\x0e\1\x20\4AA' + b'\x10\1\x20\5BBBB'
+ANSWERS = struct.pack('<HHH', 2, 6, 12) + b'\xcc\0\0\0CD' + b'\x8e\0\x05\0'
+
+
+def enip_unit(data):
+    return struct.pack('<HHII8sI', 0x6f, 16 + len(data), 0, 0, b'multiple', 0) + \
+        struct.pack('<IHHHHHH', 0, 0, 2, 0, 0, 0xb2, len(data)) + data
+
+
+enip_multiple = tcp(44818, client(enip_unit(b'\x0a\2\x20\2\x24\1' + SERVICES)),
+                    server(enip_unit(b'\x8a\0\0\0' + ANSWERS)))
+enip_multiple_rules = [
+    (1, rule('enip', 'frame:cip; content:"|0a 02|"; startswith; bsize:36; flow:to_server;')),
+    (1, rule('enip', 'frame:cip; content:"|4c 02 20 6b|"; startswith; bsize:8;')),
+    (1, rule('enip', 'frame:cip; content:"|0e 01|"; startswith; content:"AA"; endswith; bsize:6;')),
+    (1, rule('enip', 'frame:cip; content:"|10 01|"; startswith; content:"BBBB"; endswith; bsize:8;')),
+    (1, rule('enip', 'frame:cip; content:"|cc 00 00 00|CD"; bsize:6; flow:to_client;')),
+    (1, rule('enip', 'frame:cip; content:"|8e 00 05 00|"; bsize:4;')),
+    (0, rule('enip', 'frame:cip; content:"|0e 01|"; startswith; content:"BBBB";')),
+]
 enip_rules = [
     (1, rule('enip', 'frame:enip.hdr; content:"context!"; bsize:24;')),
     (1, rule('enip', 'frame:enip.data; content:"|01 00 00 00|"; bsize:4;')),
@@ -283,6 +304,7 @@ cases = {
     'ssh': Case(ssh, ssh_rules),
     'rfb': Case(vnc, vnc_rules),
     'enip': Case(enip, enip_rules),
+    'enip_multiple': Case(enip_multiple, enip_multiple_rules),
     'telnet': Case(tcp(23, *telnet_turns), telnet_rules),
     'telnet_in_pieces': Case(tcp(23, *telnet_turns, cut=1), telnet_rules),
     'telnet_inline': Case(tcp(23, *telnet_turns, cut=2), telnet_rules, options=inline),
