@@ -234,9 +234,9 @@ static void store_setting(const struct config *config, const struct setting *row
 {
     static const char *const no_strings[] = { NULL };
     static const struct node empty_list = { .kind = NODE_LIST, .strings = no_strings };
-    const struct schema_row *known = schema_find(config, name);
+    const struct schema_row *known = is_default ? schema_find(config, name) : NULL;
 
-    assert(known);
+    assert(known || !is_default);
     const struct node *node = is_default ? known->default_node : set_node(config, name);
 
     if (row->type == SETTING_SECTION)

@@ -41,12 +41,19 @@ struct schema_row {
     struct node *default_node; /* NULL if the setting has no default */
 };
 
+/* A row whose name has a '*', and the part of the name after the last one, with which a path that matches ends. */
+struct schema_pattern {
+    struct schema_row *row;
+    const char *end;
+    size_t end_length;
+};
+
 struct config {
     struct arena *arena;
     struct schema_row *rows;
     size_t row_count;
-    struct schema_row **by_name;  /* all rows, sorted by name */
-    struct schema_row **patterns; /* rows whose name has a '*', in the order of the table */
+    struct schema_row **by_name;     /* all rows, sorted by name */
+    struct schema_pattern *patterns; /* rows whose name has a '*', in the order of the table */
     size_t pattern_count;
     struct node *root;
     size_t suricata_keys;  /* number of unknown settings that are settings of Suricata */

@@ -49,9 +49,12 @@ static int compare_rows(const void *left, const void *right)
 void schema_sort(struct config *config)
 {
     for (size_t i = 0; i < config->row_count; i++) {
+        const char *star = strrchr(config->rows[i].setting->name, '*');
+
         config->by_name[i] = &config->rows[i];
-        if (strchr(config->rows[i].setting->name, '*'))
-            config->patterns[config->pattern_count++] = &config->rows[i];
+        if (star)
+            config->patterns[config->pattern_count++] =
+                (struct schema_pattern){ .row = &config->rows[i], .end = star + 1, .end_length = strlen(star + 1) };
     }
     qsort(config->by_name, config->row_count, sizeof(*config->by_name), compare_rows);
 }
@@ -68,9 +71,16 @@ struct schema_row *schema_find(const struct config *config, const char *path)
 
     if (found)
         return *found;
-    for (size_t i = 0; i < config->pattern_count; i++)
-        if (name_matches(config->patterns[i]->setting, path))
-            return config->patterns[i];
+    size_t length = strlen(path);
+
+    for (size_t i = 0; i < config->pattern_count; i++) {
+        const struct schema_pattern *pattern = &config->patterns[i];
+
+        if (length > pattern->end_length &&
+            memcmp(path + length - pattern->end_length, pattern->end, pattern->end_length) == 0 &&
+            name_matches(pattern->row->setting, path))
+            return pattern->row;
+    }
     return NULL;
 }
 
