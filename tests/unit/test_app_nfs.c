@@ -97,15 +97,20 @@ static void start_reply(struct message *m, uint32_t xid, uint32_t status)
     put32(m, status);
 }
 
-static struct app_rig *nfs_rig(unsigned transport, int cut)
+static struct app_rig *nfs_rig_with(unsigned transport, int cut, const char *yaml)
 {
-    struct app_rig *rig = app_rig_new("nfs", NULL);
+    struct app_rig *rig = app_rig_new("nfs", yaml);
 
     rig->transport = transport;
     app_rig_start_flow(rig);
     rig->flow.server_port = 2049;
     rig->cut = cut;
     return rig;
+}
+
+static struct app_rig *nfs_rig(unsigned transport, int cut)
+{
+    return nfs_rig_with(transport, cut, NULL);
 }
 
 static void send_record(struct app_rig *rig, enum flow_direction direction, const struct message *m)
@@ -521,7 +526,8 @@ static void start_write_2(struct message *m, uint32_t xid, uint32_t offset, uint
 
 START_TEST(version_2_writes_a_file)
 {
-    struct app_rig *rig = nfs_rig(ways[_i].transport, ways[_i].cut);
+    struct app_rig *rig = nfs_rig_with(ways[_i].transport, ways[_i].cut,
+                                       "app-layer: { protocols: { nfs: { version-2-writes: yes } } }\n");
     static const uint8_t directory[32] = { 1 }, file[32] = { 2 }, attributes[68];
     static struct message m;
 

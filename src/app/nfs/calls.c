@@ -89,11 +89,14 @@ static bool read_read_call(struct nfs_parse *parse, struct cursor *cur)
  * clients write files in parts, and no call completes a file. */
 static bool read_write_call(struct nfs_parse *parse, struct cursor *cur)
 {
+    const struct nfs_settings *settings = app_get_settings(parse->context);
     bool is_version_3 = parse->tx->version == 3;
     uint32_t words[4]; /* 3: offset in two words, count, stability; 2: begin, offset, count */
     struct cursor handle;
     struct nfs_data data;
 
+    if (!is_version_3 && !settings->has_version_2_writes)
+        return read_handle_call(parse, cur);
     if (!read_handle(parse, cur, &handle))
         return false;
     for (unsigned i = 0; i < (is_version_3 ? 4 : 3); i++)

@@ -477,6 +477,11 @@ static bool nfs_logs_from_server(const struct app_tx *tx, const void *settings)
 }
 
 static const struct setting setting_rows[] = {
+    { .name = "app-layer.protocols.nfs.version-2-writes",
+      SETTING_FIELD(nfs_settings, has_version_2_writes),
+      .type = SETTING_BOOL,
+      .default_value = "no",
+      .help = "Inspect files that version 2 writes. Suricata only inspects those that it reads" },
     { .name = "eve.types.nfs", .type = SETTING_SECTION, .help = "Event type nfs: an NFS call with its reply" },
     { .name = NULL },
 };
@@ -520,4 +525,5 @@ const struct app_proto app_nfs = {
     .wants_log = nfs_wants_log,
     .logs_from_server = nfs_logs_from_server,
     .settings = setting_rows,
+    .settings_size = sizeof(struct nfs_settings),
 };

@@ -67,6 +67,10 @@ enum {
     NFS4_WRITE = 38,
 };
 
+struct nfs_settings {
+    bool has_version_2_writes; /* files that version 2 writes are inspected */
+};
+
 struct nfs_text {
     uint32_t at, length; /* location in nfs_tx.text */
 };
