@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Tests that Sluice survives the failure of every single allocation, in every protocol.
+ * Tests that Sluice survives the failure of single allocations, at every place that allocates, in every protocol.
  *
  *     alloc_failures SOURCE [--all] [--largest BYTES] [--runs N] [--only TEXT] [--here] [CAPTURE OR FOLDER]...
  *
  * Each conversation (conversation.h) is processed by the whole pipeline with all rules, all events and the file store,
  * many times: once without failures, to count the allocations; once for each allocation, which fails in that run; and
- * once for every ninth allocation, with which all later ones fail. For captures only N allocations (default 20), spread
- * evenly, fail. With --all every allocation fails once.
+ * once for every ninth allocation, with which all later ones fail. Of the allocations of a protocol that have the same
+ * call stack, at most eight fail, at most four of them in one conversation, spread evenly. For captures only N
+ * allocations (default 20), spread evenly, fail. With --all every allocation fails once.
  *
  * Then the start of a daemon (settings, rules, pipeline, output) is repeated in the same way, for malloc() and its
  * relatives.
@@ -55,6 +56,12 @@
 #define __lsan_do_recoverable_leak_check() 0
 #endif
 
+enum {
+    STACKS_MAX = 1 << 15,
+    KNOWN_STACKS_MAX = 1 << 18,
+    SAME_STACK_OF_CONVERSATION = 4,
+    SAME_STACK_MAX = 8,
+};
 enum { CRASHES_MAX = 50, START_RUNS = 150, ALL_LATER_STEP = 9, HOUR_SECONDS = 3600 };
 enum {
     POOLS_MAX = 40,
@@ -72,7 +79,7 @@ struct progress {
     enum mode mode;
     uint64_t at; /* number of the allocation that fails; 0: the conversation has not begun */
     bool failed; /* the child reported an error */
-    uint64_t runs;
+    uint64_t runs, skipped;
     uint64_t flows[APP_MAX_PROTOCOLS], heap_refused_count[APP_MAX_PROTOCOLS];
     struct {
         size_t object_size;
@@ -362,8 +369,62 @@ static uint64_t step_of(const struct conversation *one, enum mode mode, uint64_t
     return mode == ONE_FAILS ? 1 : ALL_LATER_STEP;
 }
 
+/* An allocation of a conversation, and its call stack: a hash, together with protocol and mode of the pipeline. */
+struct point {
+    uint64_t stack, at;
+};
+
+static int compare_points(const void *left, const void *right)
+{
+    const struct point *a = left, *b = right;
+
+    return a->stack != b->stack ? (a->stack < b->stack ? -1 : 1) : (a->at > b->at) - (a->at < b->at);
+}
+
+/* Returns how many of `count` allocations with this call stack are to fail, and adds them to those of the conversations
+ * before. */
+static size_t count_to_fail(uint64_t stack, size_t count)
+{
+    static struct {
+        uint64_t stack;
+        size_t failed;
+    } table[KNOWN_STACKS_MAX];
+    size_t slot = stack % KNOWN_STACKS_MAX, tries = 0, chosen;
+
+    while (table[slot].failed > 0 && table[slot].stack != stack && ++tries < KNOWN_STACKS_MAX)
+        slot = (slot + 1) % KNOWN_STACKS_MAX;
+    require(tries < KNOWN_STACKS_MAX, "too many call stacks");
+    table[slot].stack = stack;
+    chosen = SAME_STACK_MAX - table[slot].failed;
+    chosen = chosen < SAME_STACK_OF_CONVERSATION ? chosen : SAME_STACK_OF_CONVERSATION;
+    chosen = chosen < count ? chosen : count;
+    table[slot].failed += chosen;
+    return chosen;
+}
+
+/* Sets is_skipped[N] for allocations N whose call stack enough others have. Those that are to fail are spread evenly.
+ */
+static void skip_same_stacks(const struct conversation *one, bool *is_skipped, const uint64_t *stacks, size_t count)
+{
+    static struct point points[STACKS_MAX];
+
+    for (size_t i = 0; i < count; i++)
+        points[i] = (struct point){ .stack = stacks[i] ^ (2 * (uint64_t)one->protocol + one->passive), .at = i + 1 };
+    qsort(points, count, sizeof(points[0]), compare_points);
+    for (size_t begin = 0, end; begin < count; begin = end) {
+        for (end = begin + 1; end < count && points[end].stack == points[begin].stack; end++)
+            continue;
+        size_t same = end - begin, chosen = count_to_fail(points[begin].stack, same);
+
+        for (size_t i = 0; i < same; i++)
+            is_skipped[points[begin + i].at] = chosen == 0 || (i > 0 && i * chosen / same == (i - 1) * chosen / same);
+    }
+}
+
 static void run_conversation(const struct conversation *one)
 {
+    static uint64_t stacks[STACKS_MAX];
+    static bool is_skipped[STACKS_MAX + 1];
     struct progress *progress = t.progress;
     struct side *side = &t.side[one->passive];
     uint64_t calls;
@@ -376,10 +437,19 @@ static void run_conversation(const struct conversation *one)
         if (one->protocol)
             progress->flows[one->protocol - 1] += flows_of(side, one->protocol) - before;
     }
+    refuse_record(stacks, STACKS_MAX);
     calls = play(one, side, 0, false);
+    size_t count = refuse_record(NULL, 0);
+
+    memset(is_skipped, 0, sizeof(is_skipped));
+    if (!t.all && !one->sampled)
+        skip_same_stacks(one, is_skipped, stacks, count);
     for (; progress->mode < MODES; progress->mode++, progress->at = 1)
         for (; progress->at <= calls; progress->at += step_of(one, progress->mode, calls)) {
-            play(one, side, progress->at, progress->mode == ALL_LATER_FAIL);
+            if (progress->mode == ONE_FAILS && progress->at <= STACKS_MAX && is_skipped[progress->at])
+                progress->skipped++;
+            else
+                play(one, side, progress->at, progress->mode == ALL_LATER_FAIL);
         }
     progress->mode = ONE_FAILS;
     progress->at = 0;
@@ -531,7 +601,8 @@ static bool print_table(void)
     complete &= print_row("pools with a refused allocation", covered, covered < POOLS_MIN ? "TOO FEW" : NULL);
     complete &= print_row("output", progress->output_refused, progress->output_refused ? NULL : "NOT COVERED");
     complete &= print_row("start and reload", progress->start_refused, progress->start_refused ? NULL : "NOT COVERED");
-    printf("%zu conversations, %llu runs; %llu starts\n", t.conversations.count, (unsigned long long)progress->runs,
+    printf("%zu conversations, %llu runs, %llu allocations skipped; %llu starts\n", t.conversations.count,
+           (unsigned long long)progress->runs, (unsigned long long)progress->skipped,
            (unsigned long long)progress->start_runs);
     return complete;
 }

@@ -3,6 +3,7 @@
  * counts the refusal itself. */
 #include "refuse.h"
 
+#include <execinfo.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #include "sluice/heap.h"
 #include "sluice/pool.h"
 
-enum { POOLS_MAX = 32 };
+enum { POOLS_MAX = 32, FRAMES_MAX = 32 };
 
 static _Thread_local bool is_armed;
 static struct {
@@ -23,6 +24,11 @@ static struct {
         bool promised; /* pool_used() has reported room, so pool_alloc() must succeed until the next packet */
     } pools[POOLS_MAX];
 } state;
+
+static struct {
+    uint64_t *stacks;
+    size_t room, count;
+} record;
 
 void refuse_start(uint64_t at, bool all_later)
 {
@@ -65,11 +71,34 @@ bool refuse_has_used_pool(const struct pool *pool)
     return false;
 }
 
+size_t refuse_record(uint64_t *stacks, size_t room)
+{
+    size_t count = record.count;
+
+    record.stacks = stacks;
+    record.room = stacks ? room : 0;
+    record.count = 0;
+    return count;
+}
+
+static uint64_t hash_stack(void)
+{
+    void *frames[FRAMES_MAX];
+    int count = backtrace(frames, FRAMES_MAX);
+    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+
+    for (int i = 0; i < count; i++)
+        hash = (hash ^ (uintptr_t)frames[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
 static bool is_refused(enum refuse_kind kind)
 {
     if (!is_armed)
         return false;
     state.calls++;
+    if (record.count < record.room)
+        record.stacks[record.count++] = hash_stack();
     if (state.at == 0 || state.calls < state.at || (state.calls > state.at && !state.all_later))
         return false;
     state.refused[kind]++;
