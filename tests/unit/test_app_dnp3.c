@@ -59,7 +59,7 @@ START_TEST(messages_are_logged)
         "\"complete\":"
         "true}}");
     ck_assert_ptr_nonnull(strstr(app_rig_json(rig, 1), "\"type\":\"response\",\"control\":{\"dir\":false"));
-    ck_assert_ptr_nonnull(strstr(app_rig_json(rig, 1), "\"iin\":{\"indicators\":[\"need_time\",\"device_restart\"]}"));
+    ck_assert_ptr_nonnull(strstr(app_rig_json(rig, 1), "\"iin\":{\"indicators\":[\"device_restart\",\"need_time\"]}"));
     ck_assert_ptr_nonnull(strstr(app_rig_json(rig, 1),
                                  "{\"prefix\":0,\"index\":0,\"online\":1,\"restart\":0,\"comm_lost\":0,"
                                  "\"remote_forced\":0,\"local_forced\":0,\"chatter_filter\":0,\"reserved\":0,"

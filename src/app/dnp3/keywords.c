@@ -49,23 +49,24 @@ static const struct dnp3_name function_names[] = {
     { NULL, 0 },
 };
 
+/* In the order in which Suricata logs them. */
 const struct dnp3_name dnp3_indication_names[] = {
-    { "all_stations", 0x100 },
-    { "class_1_events", 0x200 },
-    { "class_2_events", 0x400 },
-    { "class_3_events", 0x800 },
-    { "need_time", 0x1000 },
-    { "local_control", 0x2000 },
-    { "device_trouble", 0x4000 },
     { "device_restart", 0x8000 },
-    { "no_func_code_support", 0x1 },
-    { "object_unknown", 0x2 },
-    { "parameter_error", 0x4 },
-    { "event_buffer_overflow", 0x8 },
-    { "already_executing", 0x10 },
-    { "config_corrupt", 0x20 },
-    { "reserved_2", 0x40 },
+    { "device_trouble", 0x4000 },
+    { "local_control", 0x2000 },
+    { "need_time", 0x1000 },
+    { "class_3_events", 0x800 },
+    { "class_2_events", 0x400 },
+    { "class_1_events", 0x200 },
+    { "all_stations", 0x100 },
     { "reserved_1", 0x80 },
+    { "reserved_2", 0x40 },
+    { "config_corrupt", 0x20 },
+    { "already_executing", 0x10 },
+    { "event_buffer_overflow", 0x8 },
+    { "parameter_error", 0x4 },
+    { "object_unknown", 0x2 },
+    { "no_func_code_support", 0x1 },
     { NULL, 0 },
 };
 
