@@ -167,6 +167,13 @@ START_TEST(calls_are_paired_with_replies)
                      "\"file_tx\":false,\"type\":\"response\",\"status\":\"ERR_ACCES\",\"rename\":{\"from\":\"old\","
                      "\"to\":\"new\"}" RPC("2"));
     ck_assert_ptr_nonnull(strstr(app_rig_json(rig, 2), "\"procedure\":\"ACCESS\",\"filename\":\"a.txt\""));
+    start_call(&m, 4, 3, NFS3_LOOKUP); /* fails: the handle is that of the directory */
+    put_opaque(&m, "123456789");
+    put_opaque(&m, "missing");
+    send_record(rig, FLOW_TO_SERVER, &m);
+    start_reply(&m, 4, 2);
+    send_record(rig, FLOW_TO_CLIENT, &m);
+    ck_assert_ptr_nonnull(strstr(app_rig_json(rig, 3), "\"filename\":\"missing\",\"hhash\":\"cbf43926\""));
     ck_assert(!rig->failed);
     app_rig_free(rig);
 }

@@ -55,15 +55,6 @@ static bool read_name_call(struct nfs_parse *parse, struct cursor *cur)
     return store_handle(parse, cur, &handle) && read_name(parse, cur, &parse->tx->name);
 }
 
-/* Parses a LOOKUP call. The handle of the directory is not stored, because the reply contains the handle of the file.
- */
-static bool read_lookup_call(struct nfs_parse *parse, struct cursor *cur)
-{
-    struct cursor handle;
-
-    return read_handle(parse, cur, &handle) && read_name(parse, cur, &parse->tx->name);
-}
-
 static bool read_rename_call(struct nfs_parse *parse, struct cursor *cur)
 {
     struct cursor handle;
@@ -128,8 +119,7 @@ static bool read_call_2(struct nfs_parse *parse, struct cursor *cur)
         return read_write_call(parse, cur);
     case NFS2_READ:
         return read_read_call(parse, cur);
-    case NFS2_LOOKUP:
-        return read_lookup_call(parse, cur);
+    case NFS2_LOOKUP: /* its reply contains the handle of the file, which replaces that of the directory */
     case NFS2_CREATE:
     case NFS2_REMOVE:
     case NFS2_MKDIR:
@@ -156,8 +146,7 @@ static bool read_call_3(struct nfs_parse *parse, struct cursor *cur)
         return read_write_call(parse, cur);
     case NFS3_COMMIT:
         return read_commit_call(parse, cur);
-    case NFS3_LOOKUP:
-        return read_lookup_call(parse, cur);
+    case NFS3_LOOKUP: /* as in version 2 */
     case NFS3_CREATE:
     case NFS3_MKDIR:
     case NFS3_REMOVE:
