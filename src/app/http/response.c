@@ -344,8 +344,9 @@ static void discard_interim_response(struct http_feed *f, struct http_tx *tx)
     f->head_before = 0;
 }
 
-/* Ends HTTP in both directions. `proto`: the protocol that follows, NULL to detect it. */
-static enum http_step_result end_http(struct http_feed *f, struct http_tx *tx, const char *proto)
+/* Ends HTTP in both directions. `proto`: the protocol that follows, NULL to detect it. `optional`: if it is not detected,
+ * the flow remains HTTP, whose parser skips the rest. */
+static enum http_step_result end_http(struct http_feed *f, struct http_tx *tx, const char *proto, bool optional)
 {
     struct http_parser *other = &f->state->parser[FLOW_TO_SERVER];
 
@@ -355,7 +356,7 @@ static enum http_step_result end_http(struct http_feed *f, struct http_tx *tx, c
         f->at++;
     f->parser->step = HTTP_TUNNEL;
     http_response_complete(f, tx);
-    app_change_protocol(f->context, proto, false);
+    app_change_protocol(f->context, proto, optional);
     f->parser->step = other->step = HTTP_TUNNEL;
     return HTTP_STEP_ENDS_HTTP;
 }
@@ -426,7 +427,7 @@ static enum http_step_result handle_upgrade(struct http_feed *f, struct http_tx 
             proto = "websocket";
         }
     }
-    return end_http(f, tx, proto);
+    return end_http(f, tx, proto, !proto);
 }
 
 /* If the client waits for 100 Continue (Expect), and the server sends a 4xx response before any byte of the body, the
@@ -603,7 +604,7 @@ static enum http_step_result read_headers(struct http_feed *f)
         return HTTP_STEP_DONE;
     }
     if (tx->method == HTTP_METHOD_CONNECT && tx->status >= 200 && tx->status < 300)
-        return end_http(f, tx, NULL);
+        return end_http(f, tx, NULL, false);
     if (other->step == HTTP_WAITING && other->tx == tx)
         http_request_complete(f, tx);
     if (tx->status == 101 && !has_length(get_response(tx)) && upgrade_was_requested(f, tx))

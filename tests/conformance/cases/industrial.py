@@ -224,8 +224,9 @@ def file_object(variation, point):
 
 OPEN = struct.pack('<HH6sHIIHHH', 26, 6, bytes(6), 0x1ff, 9, 5, 2, 1024, 7) + b'/a.xmlzz'
 BLOCK = struct.pack('<II', 0x12345678, 0x80000000) + b'data'
+STATUS = struct.pack('<IIHHB', 0x12345678, 5, 1024, 7, 0) + b'ok'
 files = tcp(20000, client(frame(b'\xc1\x19' + file_object(3, OPEN) + file_object(8, b'/b'))),
-            server(frame(b'\xc1\x81\0\0' + file_object(4, struct.pack('<IIHHB', 0x12345678, 5, 1024, 7, 0) + b'ok'), 0x44)),
+            server(frame(b'\xc1\x81\0\0' + file_object(4, STATUS), 0x44)),
             client(frame(b'\xc2\x1d' + file_object(2, struct.pack('<HHHHI', 12, 2, 14, 3, 1) + b'mepwd'))),
             client(frame(b'\xc3\2' + file_object(5, BLOCK))),
             client(frame(b'\xc4\2' + file_object(5, BLOCK[:7]))), # shorter than its fields

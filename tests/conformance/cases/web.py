@@ -4,7 +4,7 @@ import base64
 import gzip
 import zlib
 
-from build import Case, client, der, request, response, tcp, udp
+from build import Case, client, client_hello, der, request, response, server, tcp, udp
 
 
 def web(options):
@@ -196,11 +196,27 @@ scopes = [
     (0, 'alert udp any any -> any 4001 (content:"second";)'),
 ]
 
+# --- Upgrades: to a protocol that is not known, which leaves the flow HTTP, and to one that its bytes identify
+
+UPGRADE = request('POST /attach HTTP/1.1', Connection='Upgrade', Upgrade='tcp'), \
+    server(b'HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n')
+upgrade_packets = tcp(2375, *UPGRADE, client(b'\x01ls -l /srv\n' * 20), server(b'\x01total 0\n' * 20)) + \
+    tcp(2375, *UPGRADE, client(client_hello('inner.example')), client_port=40001)
+upgrades = [
+    (2, web('http.stat_code; content:"101";')),
+    (1, 'alert tls any any -> any any (tls.sni; content:"inner.example";)'),
+    (0, web('http.uri; content:"ls -l";')),
+    (0, 'alert tcp any any -> any any (app-layer-protocol:failed; content:"ls -l";)'),
+]
+upgrade_events = ['1 event_type=flow src_port=40000 app_proto=http', '1 event_type=flow src_port=40001 app_proto=tls '
+                  'app_proto_orig=http', '1 event_type=http src_port=40000 http.url=/attach']
+
 cases = {
     'buffers': (http_packets, buffers),
     'modifiers': (http_packets, modifiers),
     'transforms': (body_packets, transforms),
     'events': (event_packets, events),
     'ber': (ber_packets, ber),
+    'upgrades': Case(upgrade_packets, upgrades, events=upgrade_events),
     'scopes': Case(scope_packets, scopes, options=['--ips'], events=['1 event_type=stats stats.ips.blocked=3']),
 }
