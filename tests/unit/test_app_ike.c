@@ -185,6 +185,21 @@ START_TEST(marker_tells_messages_from_esp)
 }
 END_TEST
 
+START_TEST(spi_may_begin_with_zeros)
+{
+    static const char message[] =
+        "\0\0\0\0\0\0\0\x01\xa0\x0b\x8e\xf0\x90\x2b\xb8\xec\0\x20\x23\x08\0\x20\0\x01\0\0\0\x1c";
+    struct app_rig *rig = ike_rig(500);
+
+    app_rig_send(rig, FLOW_TO_SERVER, message, 28);
+    app_rig_send(rig, FLOW_TO_SERVER, message, 28);
+    ck_assert_str_eq(app_rig_protocol(rig), "ike");
+    ck_assert_ptr_nonnull(strstr(app_rig_json(rig, 1), "\"init_spi\":\"0000000000000001\""));
+    ck_assert(!rig->failed);
+    app_rig_free(rig);
+}
+END_TEST
+
 START_TEST(short_messages_have_their_event)
 {
     struct app_rig *rig = ike_rig(500);
@@ -229,6 +244,7 @@ int main(void)
     tcase_add_loop_test(tests, events_are_told, 0, ROWS(cases));
     tcase_add_test(tests, version_2_is_logged);
     tcase_add_test(tests, marker_tells_messages_from_esp);
+    tcase_add_test(tests, spi_may_begin_with_zeros);
     tcase_add_test(tests, short_messages_have_their_event);
     tcase_add_loop_test(tests, protocol_is_found, 0, ROWS(finds));
     suite_add_tcase(suite, tests);

@@ -141,13 +141,26 @@ static void read_message(struct ike_parse *parse, struct cursor cur)
         copy_state_to_tx(parse);
 }
 
+/* Whether the datagram begins with the non-ESP marker, not with an initiator's SPI whose first half is zero: a header
+ * follows the marker, and if the datagram also begins like a header, its length decides. */
+static bool has_marker(struct cursor cur)
+{
+    struct cursor behind = cur;
+    struct header header, other;
+    uint32_t zeros;
+
+    if (!cursor_be32(&behind, &zeros) || zeros != 0)
+        return false;
+    uint32_t length = (uint32_t)cursor_remaining(&behind);
+
+    return read_header(&behind, &header) && (header.length == length || !read_header(&cur, &other));
+}
+
 /* Removes the non-ESP marker if there is one. Returns false if there is none, but earlier datagrams had it: the
  * datagram is then not an IKE message, but ESP. */
 static bool strip_marker(struct ike_state *state, struct cursor *cur)
 {
-    const uint8_t *marker = cursor_peek(cur, 4 + IKE_HEADER);
-
-    if (marker && load_be32(marker) == 0) {
+    if (has_marker(*cur)) {
         state->has_marker = true;
         return cursor_skip(cur, 4);
     }
