@@ -366,17 +366,19 @@ enum dnp3_event dnp3_parse_objects(struct heap *heap, struct dnp3_tx *tx, uint32
 
     while (cursor_remaining(&cur) > 0) {
         struct dnp3_object object = { 0 };
-        enum dnp3_event event;
-        bool malformed = false;
+        enum dnp3_event event = DNP3_EVENTS;
+        bool malformed;
 
         if (tx->object_count >= settings->max_objects)
             return DNP3_TOO_MANY_OBJECTS;
         if (!cursor_u8(&cur, &object.group) || !cursor_u8(&cur, &object.variation) ||
-            !cursor_u8(&cur, &object.qualifier) || !parse_range(&object, &cur))
+            !cursor_u8(&cur, &object.qualifier))
             return DNP3_EVENTS;
+        malformed = !parse_range(&object, &cur);
         object.at = (uint32_t)(cur.at - tx->data.bytes);
-        event = parse_points(tx, &object, &cur, &points, settings, &malformed);
-        /* Rules compare the group and variation of unknown objects, too. */
+        if (!malformed)
+            event = parse_points(tx, &object, &cur, &points, settings, &malformed);
+        /* Rules compare the group and variation of unknown and malformed objects, too. */
         if (buffer_append(heap, &tx->objects, &object, sizeof(object), UINT32_MAX) != sizeof(object)) {
             *failed = true;
             return DNP3_EVENTS;

@@ -231,13 +231,15 @@ files = tcp(20000, client(frame(b'\xc1\x19' + file_object(3, OPEN) + file_object
             client(frame(b'\xc3\2' + file_object(5, BLOCK))),
             client(frame(b'\xc4\2' + file_object(5, BLOCK[:7]))), # shorter than its fields
             client(frame(b'\xc5\2' + b'\x46\6\7\1' + BLOCK)), # without a size
-            client(frame(b'\xc6\2\x6e\5\7\1abcde'))) # octet string
+            client(frame(b'\xc6\2\x6e\5\7\1abcde')), # octet string
+            client(frame(b'\xc7\1\x3c\2\x0d'))) # reserved range code
 files_rules = [
     (1, rule('dnp3.obj:70,3;', 'dnp3')),
     (1, rule('dnp3.obj:70,8;', 'dnp3')),
     (1, rule('dnp3.obj:70,4; flow:to_client;', 'dnp3')),
     (2, rule('dnp3.obj:70,5;', 'dnp3')),
     (1, rule('dnp3.obj:110,5;', 'dnp3')),
+    (1, rule('dnp3.obj:60,2;', 'dnp3')),
     (1, rule('app-layer-event:dnp3.unknown_object;', 'dnp3')),
     (0, rule('dnp3.obj:70,1;', 'dnp3')),
 ]
