@@ -10,9 +10,10 @@
 #include "app_priv.h"
 
 struct event_condition {
-    unsigned proto;                           /* id of the protocol; not set for an event of protocol detection */
-    unsigned event;                           /* event of the protocol, or enum app_layer_event */
-    const char *words[APP_MAX_PROTOCOLS + 1]; /* the protocol, and those that extend it */
+    unsigned proto; /* id of the protocol; not set for an event of protocol detection */
+    unsigned event; /* event of the protocol, or enum app_layer_event */
+    /* the protocol, those that extend it, and those whose transactions contain its transactions */
+    const char *words[APP_MAX_PROTOCOLS + 1];
 };
 
 static const char *const layer_events[] = {
@@ -36,10 +37,11 @@ static bool match_transaction(const struct match_input *in, const void *data)
     const struct event_condition *condition = data;
 
     const struct app_tx *tx = in->transaction;
-    bool has_events = tx->protocol == condition->proto ||
-                      (tx->proto->extends && tx->proto->extends == app_proto_by_id(condition->proto));
+    const struct app_proto *proto = app_proto_by_id(condition->proto);
 
-    return has_events && app_tx_has_event(tx, condition->event);
+    if (tx->proto->inner_proto == proto)
+        return app_tx_has_event(tx, (unsigned)tx->proto->event_count + condition->event);
+    return (tx->protocol == condition->proto || tx->proto->extends == proto) && app_tx_has_event(tx, condition->event);
 }
 
 static bool match_packet(const struct match_input *in, const void *data)
@@ -115,7 +117,7 @@ static int parse_protocol_event(struct rule_parser *parser, struct span text, st
         condition->event = (unsigned)i;
         condition->words[0] = proto->name;
         for (size_t k = 0, count = 1; k < app_list_count; k++)
-            if (app_list[k]->extends == proto)
+            if (app_list[k]->extends == proto || app_list[k]->inner_proto == proto)
                 condition->words[count++] = app_list[k]->name;
         if (rule_parser_require_applications(parser, condition->words))
             return -EINVAL;

@@ -268,12 +268,12 @@ void output_transaction(struct output_port *port, const struct packet *pkt, cons
     if (!(wanted & 1u << OUTPUT_ANOMALY) || !eve->anomaly.application)
         return;
     scratch->client = (struct record_client){ .ip_version = 0 };
-    for (unsigned event = next_event(tx, 0); event < proto->event_count; event = next_event(tx, event + 1)) {
+    for (unsigned event = next_event(tx, 0); app_get_event(tx->proto, event); event = next_event(tx, event + 1)) {
         fields_init(&scratch->fields, scratch->field_bytes, sizeof(scratch->field_bytes));
         fields_object_open(&scratch->fields, "anomaly");
         fields_string(&scratch->fields, "app_proto", tx->proto->name);
         fields_string(&scratch->fields, "type", "applayer");
-        fields_string(&scratch->fields, "event", proto->events[event].name);
+        fields_string(&scratch->fields, "event", app_get_event(tx->proto, event)->name);
         fields_string(&scratch->fields, "layer", "proto_parser");
         fields_object_close(&scratch->fields);
         scratch->own_at = scratch->fields.length;

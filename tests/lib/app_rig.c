@@ -132,13 +132,13 @@ static void app_rig_render(struct app_rig *rig, const struct app_tx *tx, struct 
         app_rig_require(fields_render(rig->fields, fields.length, out), "the log is not well-formed");
     }
     bool any = false;
-    for (unsigned event = 0; event < tx->proto->event_count; event++) {
+    for (unsigned event = 0; app_get_event(tx->proto, event); event++) {
         if (!app_tx_has_event(tx, event))
             continue;
         if (!any)
             json_array_open(out, "events");
         any = true;
-        json_string(out, NULL, tx->proto->events[event].name);
+        json_string(out, NULL, app_get_event(tx->proto, event)->name);
     }
     if (any)
         json_array_close(out);
@@ -322,8 +322,8 @@ bool app_rig_has_event(const struct app_rig *rig, uint64_t id, const char *name)
 {
     const struct app_tx *tx = app_rig_tx(rig, id);
 
-    for (unsigned event = 0; tx && event < tx->proto->event_count; event++) {
-        if (strcasecmp(tx->proto->events[event].name, name) == 0)
+    for (unsigned event = 0; tx && app_get_event(tx->proto, event); event++) {
+        if (strcasecmp(app_get_event(tx->proto, event)->name, name) == 0)
             return app_tx_has_event(tx, event);
     }
     return false;

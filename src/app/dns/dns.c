@@ -41,9 +41,7 @@ void dns_tx_free(struct app_context *context, struct app_tx *tx)
     dns_tx_clear(app_heap(context), (struct dns_tx *)tx);
 }
 
-/* Returns the events of the header as bits 1 << enum dns_event. `multicast`: both directions may contain requests and
- * responses. */
-static unsigned get_header_events(uint16_t flags, enum flow_direction direction, bool multicast)
+unsigned dns_header_events(uint16_t flags, enum flow_direction direction, bool multicast)
 {
     bool response = flags & DNS_RESPONSE;
     unsigned events = 0;
@@ -80,7 +78,7 @@ static enum message_result handle_message(struct app_context *context, enum flow
     tx->response = multicast ? header.flags & DNS_RESPONSE : direction == FLOW_TO_CLIENT;
     tx->tx.directions = (uint8_t)(1u << direction);
     app_tx_advance(&tx->tx, direction, DNS_COMPLETE);
-    unsigned header_events = get_header_events(header.flags, direction, multicast);
+    unsigned header_events = dns_header_events(header.flags, direction, multicast);
 
     if (!err)
         events |= header_events;

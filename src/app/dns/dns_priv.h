@@ -128,6 +128,9 @@ struct dns_question {
 /* Parses the header. Returns false if it is incomplete (`available`), or impossible for a message of `length` bytes;
  * *out is valid unless it is incomplete. */
 bool dns_parse_header(const uint8_t *bytes, size_t available, size_t length, struct dns_header *out);
+/* Returns the events of the header as bits 1 << enum dns_event. `multicast`: both directions may contain requests and
+ * responses. */
+unsigned dns_header_events(uint16_t flags, enum flow_direction direction, bool multicast);
 /* Parses a message into `tx` and sets bits 1 << enum dns_event in *events. Returns 0, -ENOMEM, or -EINVAL if the
  * queries or answers are malformed; `tx` then has the records before the error. */
 int dns_parse(struct heap *heap, struct dns_tx *tx, const struct dns_header *header, const uint8_t *bytes,

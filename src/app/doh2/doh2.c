@@ -108,6 +108,7 @@ const struct app_proto app_doh2 = {
     .tx_max = HTTP2_TX_MAX,
     .extends = &app_http2,
     .inner = get_message,
+    .inner_proto = &app_dns,
     .frames = http2_frame_types,
     .sub_states = http2_sub_states,
     .hooks = { http2_request_hooks, http2_response_hooks },

@@ -67,6 +67,11 @@ void http2_dns_parse(struct http2_feed *f, struct http2_tx *tx, enum flow_direct
     message->parsed = true;
     message->tx.only_events = err != 0; /* malformed: rules inspect it, but it is not logged */
     tx->dns->length[direction] = length;
+    if (err == 0)
+        events |= dns_header_events(header.flags, direction, false);
+    for (unsigned i = 0; i < DNS_EVENTS && !f->transferred; i++)
+        if (events >> i & 1)
+            app_event(f->context, &tx->http.base, HTTP2_EVENTS + i);
 }
 
 /* --- The path ------------------------------------------------------------------------------------- */

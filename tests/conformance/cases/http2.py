@@ -217,6 +217,29 @@ doh2_events = [
     '1 event_type=flow app_proto=doh2 app_proto_orig=http2',
     '0 event_type=anomaly',
 ]
+# Messages with DNS events: a truncated answer, a reserved bit, a response by the client, and a request by the server.
+dns_faults_packets = tcp(
+    8080,
+    client(HTTP2_MAGIC + dns_body(1, ':method: POST', dns_message([('bit.example', 1)], flags=0x0140), ':path: /dns-query')
+           + dns_body(3, ':method: POST', dns_answer('client.example'), ':path: /dns-query')
+           + dns_body(5, ':method: POST', dns_query('good.example'), ':path: /dns-query')),
+    server(settings((3, 100)) + dns_body(1, ':status: 200', dns_answer('bit.example')[:-3])
+           + dns_body(3, ':status: 200', dns_query('x.example'))
+           + dns_body(5, ':status: 200', dns_answer('good.example'))))
+dns_faults = [
+    (1, dns('app-layer-event:dns.z_flag_set;')),
+    (1, doh2('app-layer-event:dns.z_flag_set; dns.query; content:"bit.example";')),
+    (1, dns('app-layer-event:dns.malformed_data; flow:to_client;')),
+    (1, 'alert tcp any any -> any any (app-layer-event:dns.not_request;)'),
+    (1, doh2('app-layer-event:dns.not_response;')),
+    (1, http2('app-layer-event:dns.not_response;')),
+    (0, dns('app-layer-event:dns.invalid_opcode;')),
+    (0, doh2('app-layer-event:dns.malformed_data; dns.query; content:"good.example";')),
+    (0, doh2('app-layer-event:http2.invalid_frame_header;')),
+]
+dns_faults_events = ['1 event_type=anomaly anomaly.event=z_flag_set anomaly.app_proto=doh2',
+                     '1 event_type=anomaly anomaly.event=malformed_data', '1 event_type=anomaly anomaly.event=not_request',
+                     '1 event_type=anomaly anomaly.event=not_response', '4 event_type=anomaly']
 LONG_DNS = dns_query('long.example') + bytes(65536)
 long_dns_packets = tcp(
     8080,
@@ -243,6 +266,7 @@ cases = {
                                                                  ':path: /'))], cut=1),
                        [(1, dns('dns.query; content:"first.example"; bsize:13;')),
                         (0, dns('dns.query; content:"second.example";'))]),
+    'doh2_events': (dns_faults_packets, dns_faults, {}, [], dns_faults_events),
     'doh2_too_long': (long_dns_packets, long_dns),
     'doh2_disabled': (doh2_packets, no_doh2, {}, ['--set', 'app-layer.protocols.doh2.enabled=no'],
                       ['0 event_type=dns', '4 event_type=http', '1 event_type=flow app_proto=http2']),
