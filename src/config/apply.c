@@ -21,6 +21,7 @@ static void report_unknown(struct walk *walk, const char *path, const struct nod
     const struct suricata_key *row = suricata_key_find(path);
     const char *near = row ? NULL : schema_nearest(walk->config, path, buffer);
     enum diag_severity severity = walk->strictness == CONFIG_STRICT ? DIAG_ERROR : DIAG_WARNING;
+    size_t known = schema_known_length(walk->config, path);
 
     walk->config->suricata_keys += row != NULL;
     if (row && row->setting && suricata_key_setting(row, path, buffer, sizeof(buffer)))
@@ -30,8 +31,8 @@ static void report_unknown(struct walk *walk, const char *path, const struct nod
     else if (near)
         diag_report(walk->diag, severity, node->key_at, NULL, "unknown setting '%s', did you mean '%s'?", path, near);
     else
-        diag_report(walk->diag, severity, node->key_at, NULL, "unknown setting '%s' (`sluice settings` lists all)",
-                    path);
+        diag_report(walk->diag, severity, node->key_at, NULL, "unknown setting '%s' (`sluice settings%s%.*s` lists %s)",
+                    path, known > 0 ? " " : "", (int)known, path, known > 0 ? "those of this section" : "all");
 }
 
 static void report_memory(struct walk *walk, struct position at)

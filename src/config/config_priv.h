@@ -91,6 +91,9 @@ struct schema_row *schema_find(const struct config *config, const char *path);
 void schema_sort(struct config *config);
 /* Returns whether the table has settings below the path. */
 bool schema_is_section(const struct config *config, const char *path);
+/* Returns the length of the longest section, or setting, above `path` that exists: 5 for "queue.nonsense.x", which is
+ * below queue; 0 if there is none. */
+size_t schema_known_length(const struct config *config, const char *path);
 /* Returns whether paths in other settings are relative to the folder that this setting names. */
 bool schema_is_folder(const struct config *config, const char *path);
 /* Returns the full name of the setting most similar to `path`, for "did you mean", or NULL. `out`, of CONFIG_MAX_PATH

@@ -102,6 +102,22 @@ bool schema_is_section(const struct config *config, const char *path)
     return false;
 }
 
+size_t schema_known_length(const struct config *config, const char *path)
+{
+    char section[CONFIG_MAX_PATH];
+    size_t length = strlen(path);
+
+    if (length >= sizeof(section))
+        return 0;
+    memcpy(section, path, length + 1);
+    for (char *dot = strrchr(section, '.'); dot; dot = strrchr(section, '.')) {
+        *dot = '\0';
+        if (schema_find(config, section) || schema_is_section(config, section))
+            return strlen(section);
+    }
+    return 0;
+}
+
 bool schema_is_folder(const struct config *config, const char *path)
 {
     for (size_t i = 0; i < config->row_count; i++)
@@ -176,8 +192,8 @@ const char *schema_nearest(const struct config *config, const char *path, char *
 
     const char *near = text_nearest(key, siblings.names, siblings.count);
 
-    if (!near)
-        return same_ending(config, key);
+    if (!near) /* below a section that exists, the key of another section is not meant */
+        return schema_known_length(config, path) > 0 ? NULL : same_ending(config, key);
     if (parent_length + 1 + strlen(near) >= CONFIG_MAX_PATH)
         return NULL;
     if (parent_length > 0)

@@ -195,6 +195,8 @@ static const struct {
     { "vars:\n  address-groups:\n    E: !$HOME_NET\n", 3, 8, "must be in quotes" },
     { "rule-files: [*.rules]", 1, 15, "must be in quotes" },
     { "queue: {lenght: 5}", 1, 9, "unknown setting 'queue.lenght', did you mean 'queue.length'?" },
+    { "queue: {nonsense: 5}", 1, 9, "unknown setting 'queue.nonsense' (`sluice settings queue` lists those of" },
+    { "queue: {queue: {length: 5}}", 1, 9, "unknown setting 'queue.queue' (`sluice settings queue` lists those of" },
     { "queue-numbers: 5", 1, 1, "unknown setting 'queue-numbers'" },
     { "fail-open: yes", 1, 1, "did you mean 'queue.fail-open'?" },
     { "default-log-dir: /x", 1, 1, "did you mean 'log-dir'?" },
