@@ -5,7 +5,9 @@
     captures.py NAME LENGTH FILE
 
     requests      LENGTH HTTP requests for pages of 1 kB on 32 keep-alive connections: 2 packets each
-    gateway       the same on 256 connections of 64 clients to 61 servers, so that several workers have work
+    pages         LENGTH different HTTP requests, each for another page of 0.3 to 60 kB (median 4 kB), on 32 keep-alive
+                  connections, each of which is closed after 100 requests
+    gateway       like requests, but 256 connections of 64 clients to 61 servers, so that several workers have work
     connections   LENGTH TCP connections with one HTTP request each: 9 packets each
     datagrams     LENGTH UDP packets with 64 bytes of payload, 16 flows to 2 addresses
     download      LENGTH pages of 100 kB over HTTP keep-alive, in segments of 1,448 bytes; an ACK for every second one
@@ -28,7 +30,7 @@ ANSWER = (b'HTTP/1.1 200 OK\r\nServer: nginx/1.22.1\r\nDate: Mon, 04 Mar 2024 10
           b'Last-Modified: Mon, 04 Mar 2024 09:00:00 GMT\r\nConnection: keep-alive\r\nETag: '
           b'"65e58d10-400"\r\nAccept-Ranges: bytes\r\n\r\n')
 SEGMENT, SUPER, STEP_MICROSECONDS = 1448, 60000, 10
-PAGES_EACH, SUPERS_EACH = 8, 16
+PAGES_EACH, PAGES_OF_BROWSER, SUPERS_EACH = 8, 100, 16
 STAMPS = b'\x01\x01\x08\x0a' + bytes.fromhex('0000100000002000')
 
 
@@ -144,7 +146,83 @@ def super_packets(length):
         yield from connection.close() if ends else []
 
 
-CAPTURES = {'requests': requests, 'gateway': gateway, 'connections': connections, 'datagrams': datagrams,
+class Browsing:
+    """Requests and pages that do not repeat themselves: words, links, scripts, images, cookies, agents, queries."""
+
+    LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789'
+    SYSTEMS = ('Windows NT 10.0; Win64; x64', 'X11; Linux x86_64', 'Macintosh; Intel Mac OS X 10_15_7',
+               'iPhone; CPU iPhone OS 17_4 like Mac OS X', 'Linux; Android 14; SM-S921B')
+    LANGUAGES = 'en-US,en', 'de-DE,de', 'fr-FR,fr', 'es-ES,es', 'ja-JP,ja'
+
+    def __init__(self):
+        self.rng = random.Random(6)
+        self.words = [self.letters(self.rng.randint(2, 10), 'etaoinshrdlucmfwypvbgk') for _ in range(6000)]
+
+    def letters(self, number, alphabet=LETTERS):
+        return ''.join(self.rng.choices(alphabet, k=number))
+
+    def text(self, number):
+        return ' '.join(self.rng.choices(self.words, k=number))
+
+    def element(self):
+        rng = self.rng
+        kind = rng.random()
+        if kind < 0.5:
+            return f'<p class="{self.text(1)}">{self.text(rng.randint(10, 80))}</p>\n'
+        if kind < 0.7:
+            return f'<a href="/pages/{rng.randrange(4000)}.html?ref={rng.getrandbits(48):x}">{self.text(3)}</a>\n'
+        if kind < 0.85:
+            return (f'<script>var {self.text(1)} = {{"id": {rng.getrandbits(30)}, "name": "{self.text(2)}", '
+                    f'"token": "{rng.getrandbits(160):040x}"}};</script>\n')
+        image = base64.b64encode(rng.randbytes(rng.randint(30, 300))).decode()
+        return f'<img src="data:image/png;base64,{image}">\n'
+
+    def answer(self):
+        size = min(60000, max(300, int(self.rng.lognormvariate(8.3, 1.0))))
+        body = f'<!DOCTYPE html>\n<html><head><title>{self.text(5)}</title></head><body>\n'
+        while len(body) < size:
+            body += self.element()
+        body = body[:size - 15].encode() + b'</body></html>\n'
+        return ANSWER % len(body) + body
+
+    def request(self):
+        rng = self.rng
+        query = ''
+        if rng.random() < 1 / 3:
+            query = f'?id={rng.randrange(10 ** 6)}&session={self.letters(16)}&q={self.text(1)}+{self.text(1)}'
+        return (f'GET /pages/{rng.randrange(4000)}.html{query} HTTP/1.1\r\n'
+                f'Host: www{rng.randint(1, 50)}.example.test\r\n'
+                f'User-Agent: Mozilla/5.0 ({rng.choice(self.SYSTEMS)}) AppleWebKit/537.36 (KHTML, like Gecko) '
+                f'Chrome/{rng.randint(90, 131)}.0.{rng.randint(4000, 6900)}.{rng.randint(1, 200)} Safari/537.36\r\n'
+                'Accept: text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8\r\n'
+                f'Accept-Language: {rng.choice(self.LANGUAGES)};q=0.{rng.randint(5, 9)}\r\n'
+                'Accept-Encoding: identity\r\n'
+                f'Referer: http://www{rng.randint(1, 50)}.example.test/{self.letters(8)}/{self.letters(12)}\r\n'
+                f'Cookie: sid={self.letters(32)}; theme={self.letters(5)}; '
+                f'_ga=GA1.2.{rng.randrange(10 ** 9)}.{rng.randrange(10 ** 9)}\r\n\r\n').encode()
+
+
+def pages(length):
+    browsing, open_connections = Browsing(), {}
+    for i in range(length):
+        place, used = i % 32, i // 32
+        if used % PAGES_OF_BROWSER == 0:
+            if used:
+                yield from open_connections[place].close()
+            open_connections[place] = Connection(20000 + i)
+            yield from open_connections[place].handshake()
+        connection = open_connections[place]
+        yield connection.segment(0, PSH | ACK, browsing.request())
+        answer = browsing.answer()
+        for number, at in enumerate(range(0, len(answer), SEGMENT)):
+            yield connection.segment(1, ACK, answer[at:at + SEGMENT])
+            if number % 2:
+                yield connection.segment(0, ACK)
+    for connection in open_connections.values():
+        yield from connection.close()
+
+
+CAPTURES = {'requests': requests, 'pages': pages, 'gateway': gateway, 'connections': connections, 'datagrams': datagrams,
             'download': download,
             'super': super_packets}
 
