@@ -374,6 +374,10 @@ static inline struct content *condition_content(const struct condition *conditio
                : NULL;
 }
 
+/* Returns whether the content occurs in the bytes. Its options (offset, negation and so on) do not count, except for
+ * nocase. */
+bool content_occurs(const struct content *content, const uint8_t *bytes, size_t length);
+
 static inline void keyword_release_all(const struct condition *conditions)
 {
     for (const struct condition *c = conditions; c; c = c->next)

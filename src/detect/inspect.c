@@ -64,3 +64,18 @@ bool inspect_buffer(struct inspection *in, const struct condition *first)
         in->limits->reached |= before;
     return holds;
 }
+
+bool inspect_is_absent(const struct inspection *in, const struct condition *condition)
+{
+    const struct content *content = condition_content(condition);
+
+    if (!content || content->negated || content->relative || content->length > in->length)
+        return false;
+    for (uint32_t i = 0; i < in->search_count; i++) {
+        const struct inspect_search *search = &in->searches[i];
+
+        if (search->condition == condition)
+            return search->from == 0 && search->until == in->length - content->length + 1;
+    }
+    return false;
+}

@@ -14,4 +14,8 @@ enum { INSPECT_STEPS = 2999 };
  */
 bool inspect_buffer(struct inspection *in, const struct condition *first);
 
+/* Returns whether a content that is neither negated nor limited to a part of the buffer was searched by the last
+ * inspect_buffer() and does not occur. False if the condition was not evaluated, or the buffer is short. */
+bool inspect_is_absent(const struct inspection *in, const struct condition *condition);
+
 #endif

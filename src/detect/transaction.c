@@ -79,9 +79,55 @@ static inline bool next_value(const struct transaction_scan *scan, const struct 
     return result == TRANSFORM_DONE;
 }
 
-static enum outcome inspect_transaction_buffer(struct transaction_scan *scan, struct inspection *inspection,
-                                               const struct rule_buffer *buffer, const struct app_buffer *access)
+/* Notes in `candidate` a content that makes the conditions fail whatever else the buffer contains, until more bytes
+ * arrive. */
+static void note_absent(struct transaction_candidate *candidate, const struct inspection *inspection,
+                        const struct condition *conditions, unsigned at, uint64_t offset)
 {
+    unsigned number = 1;
+
+    for (const struct condition *c = conditions; c && number <= UINT8_MAX; c = c->next, number++) {
+        if (!inspect_is_absent(inspection, c))
+            continue;
+        candidate->absent_condition = (uint8_t)number;
+        candidate->absent_buffer = (uint8_t)at;
+        candidate->absent_to = offset + (inspection->length - condition_content(c)->length + 1);
+        return;
+    }
+}
+
+/* Returns whether the content that note_absent() has noted does not occur in the new bytes of the buffer either.
+ * Without this, a rule whose literal is at the start of a body is evaluated in the whole body for each of its segments:
+ * that took 5 % of the instructions of HTTP traffic (W6). */
+static bool is_still_absent(struct transaction_candidate *candidate, const struct condition *conditions, unsigned at,
+                            const struct app_bytes *value)
+{
+    const struct condition *c = conditions;
+    const struct content *content;
+    uint32_t from;
+
+    if (candidate->absent_condition == 0 || candidate->absent_buffer != at)
+        return false;
+    for (unsigned number = 1; number < candidate->absent_condition; number++)
+        c = c->next;
+    content = condition_content(c);
+    from = candidate->absent_to > value->offset ? (uint32_t)(candidate->absent_to - value->offset) : 0;
+    if (from > value->length || value->length - from < content->length)
+        return true;
+    if (content_occurs(content, value->bytes + from, value->length - from)) {
+        candidate->absent_condition = 0;
+        return false;
+    }
+    candidate->absent_to = value->offset + (value->length - content->length + 1);
+    return true;
+}
+
+/* Inspects buffer number `at` of the rule. */
+static enum outcome inspect_transaction_buffer(struct transaction_scan *scan, struct inspection *inspection,
+                                               const struct rule_buffer *buffer, const struct app_buffer *access,
+                                               struct transaction_candidate *candidate, unsigned at)
+{
+    bool may_grow = access->grows && !buffer->transforms && buffer->absence == BUFFER_PRESENT && at <= UINT8_MAX;
     enum flow_direction direction = direction_of(scan, buffer->directions);
     bool complete = is_complete(scan, direction), partial = false;
     unsigned first = scan->first_file;
@@ -99,9 +145,13 @@ static enum outcome inspect_transaction_buffer(struct transaction_scan *scan, st
         inspection->end_is_cut = value.partial;
         inspection->little = value.little;
         inspection->steps_left = INSPECT_STEPS;
+        partial |= value.partial;
+        if (index == 0 && may_grow && is_still_absent(candidate, buffer->conditions, at, &value))
+            continue;
         if (buffer->absence != BUFFER_ABSENT && inspect_buffer(inspection, buffer->conditions))
             return OUTCOME_YES;
-        partial |= value.partial;
+        if (index == 0 && may_grow && !complete)
+            note_absent(candidate, inspection, buffer->conditions, at, value.offset);
     }
     /* If a transform had no memory, the buffer exists, but its result is unknown. */
     if (value.bytes) {
@@ -146,7 +196,7 @@ static enum outcome inspect_round(struct transaction_scan *scan, struct inspecti
         inspection->steps_left = INSPECT_STEPS;
         inspection->little = false;
         if (access)
-            result = inspect_transaction_buffer(scan, inspection, buffer, access);
+            result = inspect_transaction_buffer(scan, inspection, buffer, access, candidate, at);
         else if (buffer->keyword)
             result = evaluate_packet_buffer(scan->ev, inspection, buffer) ? OUTCOME_YES : OUTCOME_NO;
         else
@@ -512,6 +562,8 @@ void transaction_state_update(struct detector *detector, const struct ruleset *r
             else
                 block->list[i++].signature = signature;
         }
+        for (uint32_t i = 0; i < block->count; i++)
+            block->list[i].absent_condition = 0;
     }
     state->generation = ruleset->generation;
     state->grown_count = 0;

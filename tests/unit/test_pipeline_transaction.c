@@ -164,6 +164,56 @@ START_TEST(what_was_found_in_a_body_is_remembered)
 }
 END_TEST
 
+static const struct {
+    const char *options;
+    const char *last; /* the rule matches in the segment with the last byte of this text; NULL: it never matches */
+} waiting[] = {
+    { "file.data; content:\"first\"; content:\"second\"; sid:1;", "second" },
+    { "file.data; content:\"first\"; fast_pattern; content:\"second\"; content:\"third\"; sid:1;", "third" },
+    { "file.data; content:\"first\"; fast_pattern; content:\"third\"; content:\"second\"; sid:1;", "third" },
+    { "file.data; content:\"first\"; fast_pattern; content:\"SECOND\"; nocase; sid:1;", "second" },
+    { "file.data; content:\"first\"; fast_pattern; content:\"SECOND\"; sid:1;", NULL },
+    { "file.data; content:\"first\"; fast_pattern; content:\"never\"; sid:1;", NULL },
+    { "file.data; content:\"first\"; content:\"second\"; offset:300; sid:1;", NULL },
+    { "file.data; content:\"first\"; content:\"second\"; depth:150; sid:1;", NULL },
+    { "file.data; content:\"first\"; content:\"second\"; depth:250; sid:1;", "second" },
+    { "file.data; content:\"first\"; content:\"second\"; distance:0; content:\"first\"; distance:0; sid:1;", NULL },
+    { "file.data; content:\"first\"; fast_pattern; content:\"third\"; pcre:\"/first.*second/\"; sid:1;", "third" },
+    { "http.response_body; content:\"first\"; fast_pattern; content:\"third\"; file.data; content:\"second\"; sid:1;",
+      "third" },
+    { "http.response_body; content:\"first\"; fast_pattern; content:\"second\"; file.data; content:\"third\"; sid:1;",
+      "third" },
+};
+
+/* The literal of the rule is at the start of a body, so the rule waits for the rest of it. */
+START_TEST(a_rule_waits_for_the_rest_of_a_body)
+{
+    const char *last = waiting[_i].last;
+    char body[400], rules[256];
+
+    memset(body, '.', sizeof(body));
+    memcpy(body + 20, "first", strlen("first"));
+    memcpy(body + 200, "second", strlen("second"));
+    memcpy(body + 330, "third", strlen("third"));
+    snprintf(rules, sizeof(rules), "alert tcp any any -> any any (%s)", waiting[_i].options);
+    rig_open(rules);
+    for (size_t size = 1; size <= sizeof(body); size += size < 110 ? 1 : 37) {
+        size_t end = last ? (size_t)((char *)memmem(body, sizeof(body), last, strlen(last)) - body) + strlen(last) : 0;
+
+        rig.client_port++;
+        rig_handshake();
+        rig_send(RIG_CLIENT, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+        rig_send(RIG_SERVER, "HTTP/1.1 200 OK\r\nContent-Length: 400\r\n\r\n");
+        for (size_t at = 0; at < sizeof(body); at += size) {
+            size_t length = sizeof(body) - at < size ? sizeof(body) - at : size;
+
+            ck_assert_str_eq(rig_send_bytes(RIG_SERVER, body + at, length),
+                             last && at < end && end <= at + length ? "1" : "");
+        }
+    }
+}
+END_TEST
+
 START_TEST(the_response_is_dropped)
 {
     rig_open(
@@ -385,6 +435,7 @@ int main(void)
     tcase_add_test(tcase, bits_belong_to_a_transaction);
     tcase_add_test(tcase, a_transaction_has_64_bits);
     tcase_add_test(tcase, what_was_found_in_a_body_is_remembered);
+    tcase_add_loop_test(tcase, a_rule_waits_for_the_rest_of_a_body, 0, (int)(sizeof(waiting) / sizeof(waiting[0])));
     tcase_add_test(tcase, the_response_is_dropped);
     tcase_add_test(tcase, a_drop_is_not_lost_to_alerts);
     tcase_add_test(tcase, passive_both_directions_are_asked);

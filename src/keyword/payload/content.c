@@ -154,6 +154,11 @@ enum inspect_result content_inspect(struct inspection *in, const struct conditio
     return INSPECT_YES;
 }
 
+bool content_occurs(const struct content *content, const uint8_t *bytes, size_t length)
+{
+    return search_first(content, bytes, length) != NULL;
+}
+
 /* For decided_by_place(): returns whether the content is searched in a short window of constant size after the previous
  * match, so that its evaluation takes constant time. */
 static bool content_by_place(const struct condition *condition)
