@@ -312,6 +312,7 @@ struct prefilter_hints {
     /* KEYWORD_CONTENT: returns whether inspect() depends only on the buffer and in->at, and takes constant time
      * regardless of the buffer's length. The prefilter then evaluates the condition at the position of a literal. */
     bool (*decided_by_place)(const struct condition *condition);
+    bool decided_by_size; /* KEYWORD_CONTENT: inspect() depends only on the length of the buffer */
     /* KEYWORD_BUFFER: values found in much of the traffic (NULL-terminated; case-insensitive). A literal that occurs in
      * one of them is not selective. */
     const char *const *common;

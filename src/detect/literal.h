@@ -36,6 +36,12 @@ struct precheck {
     uint32_t count;
 };
 
+/* The conditions on a complete buffer that are evaluated as soon as the literal is found in it (precheck.c). */
+struct buffer_precheck {
+    const struct condition *content; /* of which the literal is a part, or whose position is limited; NULL: none */
+    const struct condition *size;    /* NULL: none */
+};
+
 struct literal {
     const uint8_t *bytes;
     size_t length;
@@ -82,5 +88,9 @@ struct precheck precheck_of(const struct condition *literal);
 /* Returns false if a condition of the precheck fails for a literal that ends at offset `end` of the payload (`bytes`,
  * `length`). */
 bool precheck_passes(const struct precheck *precheck, const uint8_t *bytes, uint32_t length, uint32_t end);
+/* Returns the precheck for a literal of a transaction buffer that is complete when it is searched; after trimming. */
+struct buffer_precheck buffer_precheck_of(const struct literal *literal);
+/* Returns false if a condition of the precheck fails in the buffer. */
+bool buffer_precheck_passes(const struct buffer_precheck *precheck, const uint8_t *bytes, uint32_t length);
 
 #endif

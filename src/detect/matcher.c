@@ -27,6 +27,7 @@ struct entry {
 struct pattern_target {
     uint32_t signature, reach; /* reach: the literal must end within the first `reach` bytes of the buffer */
     struct precheck precheck;
+    struct buffer_precheck of_buffer;
     bool of_growing;
 };
 
@@ -338,6 +339,15 @@ static int new_crossings(struct matcher *matcher)
     return matcher->crossings ? 0 : -ENOMEM;
 }
 
+/* Only a buffer of a transaction is searched as a whole, so that what fails in the searched bytes fails in the buffer.
+ */
+static struct buffer_precheck buffer_precheck(const struct literal *literal)
+{
+    bool is_known = literal->is_whole && literal->buffer && literal->buffer->scope.applications;
+
+    return is_known ? buffer_precheck_of(literal) : (struct buffer_precheck){ NULL, NULL };
+}
+
 /* Sorts the entries, assigns an id to each distinct literal and lists its signatures. */
 static void number_patterns(struct matcher *matcher, struct pattern_arrays *patterns)
 {
@@ -351,6 +361,7 @@ static void number_patterns(struct matcher *matcher, struct pattern_arrays *patt
         matcher->targets[i] = (struct pattern_target){ .signature = matcher->entries[i].signature,
                                                        .reach = literal->reach,
                                                        .precheck = literal->precheck,
+                                                       .of_buffer = buffer_precheck(literal),
                                                        .of_growing = matcher->entries[i].of_growing };
         if (i > 0 && compare_literals(&matcher->entries[i - 1].literal, literal) == 0)
             continue;
@@ -500,8 +511,12 @@ static int on_match(unsigned id, unsigned long long from, unsigned long long to,
     for (uint32_t i = matcher->first[id]; i < matcher->first[id + 1]; i++) {
         const struct pattern_target *target = &matcher->targets[i];
 
-        if (!prechecks || precheck_passes(&target->precheck, scan->bytes, scan->length, (uint32_t)to))
-            add_target(scan, id, target, scan->base + to);
+        if (prechecks && !precheck_passes(&target->precheck, scan->bytes, scan->length, (uint32_t)to))
+            continue;
+        if ((target->of_buffer.content || target->of_buffer.size) &&
+            !buffer_precheck_passes(&target->of_buffer, scan->bytes, scan->length))
+            continue;
+        add_target(scan, id, target, scan->base + to);
     }
     return 0;
 }

@@ -166,6 +166,57 @@ END_TEST
 
 static const struct {
     const char *options;
+    unsigned evaluations; /* 0: the literal does not occur, or another condition on its buffer fails */
+    bool matches;
+} of_buffer[] = {
+    { "http.user_agent; content:\"Chrome\"; sid:1;", 1, true },
+    { "http.user_agent; content:\"Chrome\"; bsize:27; sid:1;", 1, true },
+    { "http.user_agent; content:\"Chrome\"; bsize:6; sid:1;", 0, false },
+    { "http.user_agent; content:\"Chrome\"; bsize:>27; sid:1;", 0, false },
+    { "http.user_agent; bsize:>20; content:\"Chrome\"; pcre:\"/x64/\"; sid:1;", 1, true },
+    { "http.user_agent; bsize:>20; content:\"Chrome\"; pcre:\"/x86/\"; sid:1;", 1, false },
+    { "http.user_agent; content:\"Mozilla/5.0 (x64) Chrome/99\"; sid:1;", 1, true },
+    { "http.user_agent; content:\"Mozilla/5.0 (x64) Chrome/98\"; sid:1;", 0, false },
+    { "http.user_agent; content:\"Mozilla/5.0 (x86) Chrome/99\"; sid:1;", 0, false },
+    { "http.user_agent; content:\"Netscape4.0 (x64) Chrome/99\"; sid:1;", 0, false },
+    { "http.user_agent; content:\"mozilla/5.0 (x64) chrome/99\"; nocase; sid:1;", 1, true },
+    { "http.user_agent; content:\"Chrome/99\"; endswith; sid:1;", 1, true },
+    { "http.user_agent; content:\"(x64) Chrome\"; endswith; sid:1;", 0, false },
+    { "http.user_agent; content:\"Chrome/99\"; offset:18; sid:1;", 1, true },
+    { "http.user_agent; content:\"Chrome/99\"; offset:19; sid:1;", 0, false },
+    { "http.user_agent; content:\"(x64) Chrome/99\"; depth:27; sid:1;", 1, true },
+    { "http.user_agent; content:\"(x64) Chrome/99\"; depth:26; sid:1;", 0, false },
+    { "http.user_agent; content:\"Moz\"; content:\"(x64) Chrome/99\"; distance:9; fast_pattern; sid:1;", 1, true },
+    { "http.user_agent; content:\"Moz\"; content:\"(x64) Chrome/99\"; distance:10; fast_pattern; sid:1;", 1, false },
+    { "http.user_agent; to_lowercase; content:\"(x64) chrome/99\"; bsize:27; sid:1;", 1, true },
+    { "http.user_agent; to_lowercase; content:\"(x64) chrome/98\"; bsize:27; sid:1;", 0, false },
+    { "http.request_header; content:\"Accept-Language: de-DE\"; bsize:22; sid:1;", 1, true },
+    { "http.request_header; content:\"Accept-Language: de-DE\"; bsize:23; sid:1;", 0, false },
+    { "http.request_header; content:\"Accept-\"; bsize:21; sid:1;", 1, true },
+    { "http.uri; content:\"/download/file\"; bsize:14; sid:1;", 1, true },
+    { "http.uri; content:\"/download/file\"; urilen:14; sid:1;", 1, true },
+    { "http.uri; content:\"/download/file\"; urilen:>14; sid:1;", 0, false },
+    { "urilen:15; http.uri; content:\"/download/file\"; sid:1;", 0, false },
+};
+
+/* Conditions on the buffer of the literal are evaluated when the literal is found. */
+START_TEST(a_rule_is_not_evaluated_if_the_buffer_of_its_literal_excludes_it)
+{
+    char rules[256];
+
+    snprintf(rules, sizeof(rules), "alert tcp any any -> any any (%s)", of_buffer[_i].options);
+    rig_open(rules);
+    rig_handshake();
+    ck_assert_str_eq(rig_send(RIG_CLIENT, "GET /download/file HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\n"
+                                          "User-Agent: Mozilla/5.0 (x64) Chrome/99\r\n"
+                                          "Accept-Language: de-DE\r\n\r\n"),
+                     of_buffer[_i].matches ? "1" : "");
+    ck_assert_uint_eq(detector_counters(rig.pipeline.detector)->evaluations, of_buffer[_i].evaluations);
+}
+END_TEST
+
+static const struct {
+    const char *options;
     const char *last; /* the rule matches in the segment with the last byte of this text; NULL: it never matches */
 } waiting[] = {
     { "file.data; content:\"first\"; content:\"second\"; sid:1;", "second" },
@@ -435,6 +486,8 @@ int main(void)
     tcase_add_test(tcase, bits_belong_to_a_transaction);
     tcase_add_test(tcase, a_transaction_has_64_bits);
     tcase_add_test(tcase, what_was_found_in_a_body_is_remembered);
+    tcase_add_loop_test(tcase, a_rule_is_not_evaluated_if_the_buffer_of_its_literal_excludes_it, 0,
+                        (int)(sizeof(of_buffer) / sizeof(of_buffer[0])));
     tcase_add_loop_test(tcase, a_rule_waits_for_the_rest_of_a_body, 0, (int)(sizeof(waiting) / sizeof(waiting[0])));
     tcase_add_test(tcase, the_response_is_dropped);
     tcase_add_test(tcase, a_drop_is_not_lost_to_alerts);

@@ -99,6 +99,7 @@ const struct keyword keyword_urilen = {
     .parse = urilen_parse,
     .finish = urilen_finish,
     .content = { .inspect = urilen_inspect },
+    .hints = &(const struct prefilter_hints){ .decided_by_size = true },
 };
 
 static int uricontent_parse(struct rule_parser *parser, struct span value)

@@ -37,4 +37,5 @@ const struct keyword keyword_bsize = {
     .parse = bsize_parse,
     .finish = bsize_finish,
     .content = { .inspect = bsize_inspect },
+    .hints = &(const struct prefilter_hints){ .decided_by_size = true },
 };
