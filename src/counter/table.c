@@ -306,6 +306,7 @@ const struct counter counter_table[] = {
     { "detect.alerts_suppressed", "alerts", COUNTER_TOTAL, "suppressed", "",
       "Alerts suppressed by thresholds and suppressions" },
     { "detect.scans", "scans", COUNTER_TOTAL, "detect", "", "Scans by the prefilter" },
+    { "detect.bytes_scanned", "bytes", COUNTER_TOTAL, "detect_scanned", "", "Bytes that the prefilter searched for literals" },
     { "detect.candidates", "candidates", COUNTER_TOTAL, "detect", "",
       "Rules selected by the prefilter for evaluation" },
     { "detect.evaluations", "evaluations", COUNTER_TOTAL, "detect", "", "Evaluations of rules" },

@@ -13,6 +13,7 @@ static const struct {
         name, offsetof(struct detect_counters, member)                                                                 \
     }
     ROW("detect.scans", scans),
+    ROW("detect.bytes_scanned", bytes_scanned),
     ROW("detect.candidates", candidates),
     ROW("detect.evaluations", evaluations),
     ROW("detect.waiting", waiting),

@@ -423,8 +423,6 @@ static void scan_buffer(struct transaction_scan *scan, uint32_t at)
 
     if (!has_reached(scan, buffer->access, buffer->direction))
         return;
-    if (state->scanned[at / 64] >> (at % 64) & 1)
-        return;
     for (unsigned index = 0; next_value(scan, buffer->access, buffer->direction, buffer->transforms, index, &value);
          index++) {
         if (buffer->access->grows)
@@ -474,8 +472,13 @@ static void collect_candidates(struct transaction_scan *scan)
 
     if (state->rescan)
         memset(state->scanned, 0, sizeof(state->scanned));
-    for (uint32_t i = 0; i < group->buffer_count; i++)
-        scan_buffer(scan, i);
+    for (uint32_t first = 0; first < group->buffer_count; first += 64) {
+        uint32_t rest = group->buffer_count - first;
+        uint64_t left = (rest < 64 ? (UINT64_C(1) << rest) - 1 : UINT64_MAX) & ~state->scanned[first / 64];
+
+        for (; left != 0; left &= left - 1)
+            scan_buffer(scan, first + (uint32_t)__builtin_ctzll(left));
+    }
 
     /* Add rules without a literal. Most transactions have no event; for these, skip the rules that require one. */
     for (unsigned i = 0; i < APP_EVENT_WORDS; i++)

@@ -42,6 +42,7 @@ static const char *const own_counters[] = {
     "defrag.evicted",
     "defrag.evicted_fragments",
     "defrag.repeated_fragments",
+    "detect.bytes_scanned",
     "detect.candidates",
     "detect.dataset_memcap",
     "detect.evaluations",
