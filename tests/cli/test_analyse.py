@@ -136,6 +136,8 @@ class Analyse(unittest.TestCase):
         arguments = ["analyse", "--config", os.path.join(folder, "c.yaml"), "--rules", self.path]
         code, out, err = sluice(*arguments, "--json", "20")
         self.assertEqual((code, err), (0, ""))
+        if "this program was built without Lua" in out:
+            self.skipTest("built without Lua")
         paths = [os.path.join(folder, name) for name in ("x.lua", "y.lua")]
         self.assertEqual(json.loads(out)["analysis"]["scripts"], paths)
         code, out, err = sluice(*arguments, "20")
