@@ -332,13 +332,18 @@ static void flags_hex(struct text *out, const char *key, uint8_t flags)
     json_stringn(out, key, text, sizeof(text));
 }
 
-/* Returns the application protocols of the flow. For a UDP flow that ended before its protocol was detected, returns
- * APP_FAILED. */
+/* Returns the application protocols of the flow. If it ended before its protocol was detected: the protocol before a
+ * change, unless bytes of a direction did not belong to any; APP_FAILED then, and for UDP. */
 static uint32_t final_application(const struct flow_record *record)
 {
-    bool is_unknown_udp = record->flow.ends.protocol == IPPROTO_UDP && (record->flow.application & 0xff) == 0;
+    uint32_t application = record->flow.application, directions = application & 0xffff00, original = application >> 24;
+    bool failed = (application >> 8 & 0xff) == APP_FAILED || (application >> 16 & 0xff) == APP_FAILED;
 
-    return is_unknown_udp ? APP_FAILED : record->flow.application;
+    if ((application & 0xff) != 0)
+        return application;
+    if (original != 0)
+        return failed ? application | APP_FAILED : directions | original;
+    return record->flow.ends.protocol == IPPROTO_UDP ? APP_FAILED : application;
 }
 
 void eve_flow(struct eve *eve, struct text *out, const struct flow_record *record)

@@ -55,8 +55,8 @@ tunnel_events = [
     '1 event_type=flow src_port=40005 app_proto=ssh app_proto_orig=http',
     '1 event_type=tls src_port=40000 tx_id=0', '1 event_type=http src_port=40001 http.url=/inside tx_id=0']
 
-# RTSP that begins with OPTIONS is HTTP, as in Suricata; with another method it is no known protocol, but for ports of
-# HTTP. Methods that HTTP does not define are HTTP on any port if the line has a version.
+# RTSP that begins with OPTIONS, a method of HTTP, too, is RTSP. Methods that HTTP does not define are HTTP on any port if
+# the line has a version.
 RTSP = server(b'RTSP/1.0 200 OK\r\nCSeq: 1\r\n\r\n')
 
 
@@ -67,18 +67,19 @@ def rtsp(method):
 methods = together(554, [rtsp('OPTIONS'), RTSP], [rtsp('DESCRIBE'), RTSP]) + \
     tcp(9000, request('FOO /unknown HTTP/1.1'), response(b'', 'HTTP/1.1 405 No'), client_port=40002) + \
     tcp(80, client(b'BAR /old\r\n'), server(b'anything'), client_port=40003) + \
-    tcp(80, rtsp('SETUP'), RTSP, client_port=40004)
+    tcp(80, client(b'BAZ /video FOO/1.0\r\nCSeq: 1\r\n\r\n'), RTSP, client_port=40004)
 method_rules = [
-    (1, rule('http', 'http.method; content:"OPTIONS"; http.uri; content:"/video"; bsize:6;', 40000)),
+    (1, rule('rtsp', 'rtsp.method; content:"OPTIONS";', 40000)),
+    (0, rule('http', 'http.method; content:"OPTIONS";')),
     (0, rule('http', 'http.method; content:"DESCRIBE";')),
-    (1, rule('tcp', 'app-layer-protocol:failed; content:"DESCRIBE"; flow:to_server;', 40001)),
+    (1, rule('rtsp', 'rtsp.method; content:"DESCRIBE";', 40001)),
     (1, rule('http', 'http.method; content:"FOO"; bsize:3;', 40002)),
     (1, rule('http', 'http.method; content:"BAR"; bsize:3;', 40003)),
     (0, rule('http', 'app-layer-event:http.request_line_unknown_method_no_protocol; flow:to_server;', '!40003')),
     (1, rule('http', 'app-layer-event:http.request_line_unknown_method_no_protocol; flow:to_server;', 40003)),
     (1, rule('http', 'app-layer-event:http.request_line_unknown_method_invalid_protocol; flow:to_server;', 40004)),
 ]
-method_events = ['1 event_type=flow src_port=40000 app_proto=http', '1 event_type=flow src_port=40001 app_proto=failed',
+method_events = ['1 event_type=flow src_port=40000 app_proto=rtsp', '1 event_type=flow src_port=40001 app_proto=rtsp',
                  '1 event_type=flow src_port=40002 app_proto=http', '1 event_type=flow src_port=40003 app_proto=http']
 
 cases = {

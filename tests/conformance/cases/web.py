@@ -196,20 +196,26 @@ scopes = [
     (0, 'alert udp any any -> any 4001 (content:"second";)'),
 ]
 
-# --- Upgrades: to a protocol that is not known, which leaves the flow HTTP, and to one that its bytes identify
+# --- Upgrades: to an unknown protocol, which leaves the flow HTTP, to one that its bytes identify, and without bytes
 
 UPGRADE = request('POST /attach HTTP/1.1', Connection='Upgrade', Upgrade='tcp'), \
     server(b'HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n')
 upgrade_packets = tcp(2375, *UPGRADE, client(b'\x01ls -l /srv\n' * 20), server(b'\x01total 0\n' * 20)) + \
-    tcp(2375, *UPGRADE, client(client_hello('inner.example')), client_port=40001)
+    tcp(2375, *UPGRADE, client(client_hello('inner.example')), client_port=40001) + \
+    tcp(2375, *UPGRADE, client_port=40002) + \
+    tcp(2375, request('CONNECT host:1 HTTP/1.1'), server(b'HTTP/1.1 200 OK\r\n\r\n'), client(b'\x01unknown\n' * 20),
+        client_port=40003)
 upgrades = [
-    (2, web('http.stat_code; content:"101";')),
+    (3, web('http.stat_code; content:"101";')),
     (1, 'alert tls any any -> any any (tls.sni; content:"inner.example";)'),
     (0, web('http.uri; content:"ls -l";')),
     (0, 'alert tcp any any -> any any (app-layer-protocol:failed; content:"ls -l";)'),
 ]
-upgrade_events = ['1 event_type=flow src_port=40000 app_proto=http', '1 event_type=flow src_port=40001 app_proto=tls '
-                  'app_proto_orig=http', '1 event_type=http src_port=40000 http.url=/attach']
+upgrade_events = ['1 event_type=flow src_port=40000 app_proto=http',
+                  '1 event_type=flow src_port=40001 app_proto=tls app_proto_orig=http',
+                  '1 event_type=flow src_port=40002 app_proto=http app_proto_orig=',
+                  '1 event_type=flow src_port=40003 app_proto=failed app_proto_orig=http',
+                  '1 event_type=http src_port=40000 http.url=/attach']
 
 cases = {
     'buffers': (http_packets, buffers),
