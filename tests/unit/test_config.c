@@ -888,15 +888,13 @@ static void add_meaning_tests(Suite *suite)
 int main(void)
 {
     Suite *suite = suite_create("config");
-    SRunner *runner;
-    int failed;
+    SRunner *runner = srunner_create(suite);
 
     add_value_tests(suite);
     add_file_tests(suite);
     add_meaning_tests(suite);
-    runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
+    int failed = srunner_ntests_failed(runner);
     srunner_free(runner);
     return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
