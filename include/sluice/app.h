@@ -713,6 +713,9 @@ bool app_is_just_detected(struct flow *flow, enum flow_direction direction, bool
 void app_flow_finish(struct app *app, struct flow *flow);
 /* Frees the application state of the flow and sets flow->app to NULL. `release` as for app_free_completed(). */
 void app_flow_free(struct app *app, struct flow *flow, app_release_function *release, void *user);
+/* Frees the application state of a closed connection whose data is parsed completely, unless events or rules may still
+ * need it: then it stays until the end of the flow. app_tx_count() returns the same number afterwards. */
+void app_release_closed(struct app *app, struct flow *flow);
 
 /*
  * Functions that free memory. While app_is_memory_low() is true, the caller takes the following steps before it

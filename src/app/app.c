@@ -447,3 +447,14 @@ void app_flow_free(struct app *app, struct flow *flow, app_release_function *rel
     }
     flow->app = NULL;
 }
+
+void app_release_closed(struct app *app, struct flow *flow)
+{
+    const struct app_flow *af = flow->app;
+
+    if (!af || af->next_reading || af->first || af->detected || af->parent_id || af->frames[FLOW_TO_SERVER] ||
+        af->frames[FLOW_TO_CLIENT] || app_has_incomplete_message(flow) || app_tx_count(flow) > UINT32_MAX)
+        return;
+    flow->closed_txs = (uint32_t)app_tx_count(flow);
+    app_flow_free(app, flow, NULL, NULL);
+}

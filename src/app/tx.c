@@ -374,7 +374,7 @@ struct app_tx *app_transactions(const struct flow *flow)
 
 uint64_t app_tx_count(const struct flow *flow)
 {
-    return flow->app ? flow->app->next_tx - flow->app->first_tx : 0;
+    return flow->app ? flow->app->next_tx - flow->app->first_tx : flow->closed_txs;
 }
 
 uint64_t app_tx_total(const struct flow *flow)

@@ -610,6 +610,8 @@ static void update_flow_state(struct pipeline *pipeline, struct flow *flow)
             return;
         inspect_rest(pipeline, flow);
         stream_release_closed(pipeline->stream, flow);
+        if (!(flow->flags & FLOW_PASSED)) /* otherwise inspect_rest() has not completed the parsing */
+            app_release_closed(pipeline->app, flow);
     }
 }
 

@@ -185,6 +185,33 @@ START_TEST(idle_flows_give_way)
 }
 END_TEST
 
+/* A closed connection is kept until its timeout, but not its parser. A late segment does not start it again. */
+START_TEST(closed_connections_have_no_parser)
+{
+    rig_open("drop http any any -> any any (http.uri; content:\"/evil\"; sid:1;)\n"
+             "alert tcp any any -> any any (app-layer-protocol:http; flags:R+; sid:2;)");
+    for (unsigned i = 0; i < HEADS; i++) {
+        begin_connection(i);
+        rig_send(RIG_CLIENT, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+        rig_send(RIG_SERVER, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+        rig_acknowledge(RIG_CLIENT);
+        ck_assert_ptr_nonnull(rig.packet.flow->app);
+        rig_segment(RIG_SERVER, TCP_FIN | TCP_ACK, rig.next[RIG_SERVER], NULL, 0);
+        rig.next[RIG_SERVER]++;
+        rig_segment(RIG_CLIENT, TCP_FIN | TCP_ACK, rig.next[RIG_CLIENT], NULL, 0);
+        rig.next[RIG_CLIENT]++;
+        rig_acknowledge(RIG_SERVER);
+        ck_assert_ptr_null(rig.packet.flow->app);
+        ck_assert_uint_eq(app_tx_count(rig.packet.flow), 1);
+    }
+    ck_assert_uint_le(memory_counts().used, 128 << 10);
+    rig.next[RIG_CLIENT]--;
+    rig_send(RIG_CLIENT, "GET /evil HTTP/1.1\r\nHost: a\r\n\r\n");
+    ck_assert_ptr_null(rig.packet.flow->app);
+    ck_assert_str_eq(rig_segment(RIG_CLIENT, TCP_RST | TCP_ACK, rig.next[RIG_CLIENT], NULL, 0), "2");
+}
+END_TEST
+
 int main(void)
 {
     TCase *tcase = tcase_create("pipeline_memory");
@@ -196,5 +223,6 @@ int main(void)
     tcase_add_test(tcase, data_behind_holes_gives_way);
     tcase_add_test(tcase, idle_connections_give_way);
     tcase_add_test(tcase, idle_flows_give_way);
+    tcase_add_test(tcase, closed_connections_have_no_parser);
     return rig_run(tcase, "pipeline_memory");
 }
