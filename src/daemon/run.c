@@ -66,7 +66,7 @@ enum {
     POLL_MS = 250,
     RELOAD_POLL_MS = 5,
     MMAP_THRESHOLD = 256 * 1024,
-    TRIM_THRESHOLD = 64 * 1024 * 1024,
+    TRIM_THRESHOLD = 1024 * 1024,
 };
 
 struct engine {
@@ -715,7 +715,8 @@ static int start_engine(struct engine *engine, char error[ENGINE_ERROR_SIZE])
      * then reuse memory of the rules' compilation, where calloc() clears, and so makes resident, pages that are never
      * used; and blocks of rules would be in the heap, where other blocks prevent that their memory is returned. */
     (void)mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD);
-    (void)mallopt(M_TRIM_THRESHOLD, TRIM_THRESHOLD); /* the heap is trimmed after the rules are loaded */
+    /* malloc_trim() does not return the end of the heap of another thread: the threshold limits it. */
+    (void)mallopt(M_TRIM_THRESHOLD, TRIM_THRESHOLD);
 
     if (err)
         return err;
