@@ -24,6 +24,14 @@ struct entry {
     bool of_growing; /* merged matcher: the literal is from the matcher of growing buffers */
 };
 
+/* A distinct literal: the members of struct literal that a scan reads. */
+struct pattern {
+    const uint8_t *bytes; /* belong to the rules */
+    uint8_t length;
+    bool nocase;
+};
+static_assert(LITERAL_MAX <= UINT8_MAX, "the length of a literal fits into struct pattern");
+
 struct pattern_target {
     uint32_t signature, reach; /* reach: the literal must end within the first `reach` bytes of the buffer */
     struct precheck precheck;
@@ -49,9 +57,9 @@ struct matcher {
     uint32_t pattern_count;
     size_t shortest, longest; /* length of the shortest and of the longest literal */
     uint32_t reach;           /* largest reach of all literals */
-    struct literal *literals; /* per pattern; their bytes belong to the rules */
-    uint8_t *crossings;       /* see crossing_bit() */
-    unsigned crossing_shift;  /* `crossings` has 1 << (32 - crossing_shift) bits */
+    struct pattern *patterns;
+    uint8_t *crossings;      /* see crossing_bit() */
+    unsigned crossing_shift; /* `crossings` has 1 << (32 - crossing_shift) bits */
 };
 
 int matcher_new(struct matcher **out)
@@ -72,7 +80,7 @@ void matcher_free(struct matcher *matcher)
     free(matcher->entries);
     free(matcher->first);
     free(matcher->targets);
-    free(matcher->literals);
+    free(matcher->patterns);
     free(matcher->crossings);
     free(matcher);
 }
@@ -171,7 +179,7 @@ static int make_key(const struct matcher *matcher, const struct pattern_arrays *
     digest_number(&sha256, HS_MODE_BLOCK);
     digest_number(&sha256, patterns->count);
     for (uint32_t i = 0; i < patterns->count; i++) {
-        const struct literal *literal = &matcher->literals[patterns->ids[i]];
+        const struct pattern *literal = &matcher->patterns[patterns->ids[i]];
         uint8_t folded[LITERAL_MAX]; /* a caseless literal in lower case: caseless literals that differ in their case
                                         only are one pattern */
 
@@ -370,7 +378,7 @@ static void number_patterns(struct matcher *matcher, struct pattern_arrays *patt
         patterns->flags[count] =
             (literal->length == PAIR_LENGTH ? 0 : HS_FLAG_SINGLEMATCH) | (literal->nocase ? HS_FLAG_CASELESS : 0);
         patterns->ids[count] = count;
-        matcher->literals[count] = *literal;
+        matcher->patterns[count] = (struct pattern){ literal->bytes, (uint8_t)literal->length, literal->nocase };
         matcher->first[count++] = i;
         if (literal->length == PAIR_LENGTH)
             add_crossing(matcher, WHOLE_PAIR | (uint32_t)literal->bytes[0] << 8 | literal->bytes[1]);
@@ -399,9 +407,9 @@ int matcher_compile(struct matcher *matcher, struct database_list *databases, ch
 
     matcher->first = calloc(count, sizeof(*matcher->first));
     matcher->targets = calloc(count, sizeof(*matcher->targets));
-    matcher->literals = calloc(count, sizeof(*matcher->literals));
+    matcher->patterns = calloc(count, sizeof(*matcher->patterns));
     if (patterns.bytes && patterns.flags && patterns.ids && patterns.lengths && matcher->first && matcher->targets &&
-        matcher->literals)
+        matcher->patterns)
         err = trim_literals(matcher);
     if (!err)
         err = new_crossings(matcher);
@@ -477,7 +485,7 @@ struct scan {
 static void add_target(const struct scan *scan, unsigned id, const struct pattern_target *target, uint64_t end)
 {
     struct merged_scan *merged = &scan->detector->merged;
-    size_t length = scan->matcher->literals[id].length;
+    size_t length = scan->matcher->patterns[id].length;
 
     if (!target->of_growing) {
         if (end <= target->reach)
@@ -503,7 +511,7 @@ static int on_match(unsigned id, unsigned long long from, unsigned long long to,
 {
     const struct scan *scan = user;
     const struct matcher *matcher = scan->matcher;
-    bool prechecks = matcher->literals[id].length == PAIR_LENGTH && scan->bytes == scan->detector->payload &&
+    bool prechecks = matcher->patterns[id].length == PAIR_LENGTH && scan->bytes == scan->detector->payload &&
                      scan->length == scan->detector->payload_length;
 
     (void)from;
@@ -550,14 +558,15 @@ static int on_border_match(unsigned id, unsigned long long from, unsigned long l
 {
     const struct scan *scan = user;
     const struct matcher *matcher = scan->matcher;
-    const struct literal *literal = &matcher->literals[id];
+    const struct pattern *pattern = &matcher->patterns[id];
+    const struct literal literal = { .bytes = pattern->bytes, .length = pattern->length, .nocase = pattern->nocase };
     bool crosses = to > scan->border;
 
     (void)from;
     (void)flags;
     for (uint64_t end = (uint64_t)scan->border + 1;
-         !crosses && end <= scan->length && end < scan->border + literal->length; end++)
-        crosses = end >= literal->length && literal_equal(literal, scan->bytes + end - literal->length);
+         !crosses && end <= scan->length && end < scan->border + literal.length; end++)
+        crosses = end >= literal.length && literal_equal(&literal, scan->bytes + end - literal.length);
     for (uint32_t i = matcher->first[id]; i < matcher->first[id + 1] && crosses; i++)
         add_target(scan, id, &matcher->targets[i], 0);
     return 0;
