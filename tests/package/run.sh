@@ -91,7 +91,7 @@ cat >"$root/etc/systemd/system/case.service" <<'UNIT'
 After=multi-user.target
 [Service]
 Type=oneshot
-ExecStart=/bin/sh -c 'timeout 2400 bash /srv/machine.sh && echo "CASE PASSED" || echo "CASE FAILED"'
+ExecStart=/bin/sh -c 'timeout 4800 bash /srv/machine.sh && echo "CASE PASSED" || echo "CASE FAILED"'
 ExecStopPost=systemctl poweroff --force --force
 StandardInput=null
 StandardOutput=tty
@@ -124,7 +124,7 @@ exec /bin/busybox switch_root /mnt /sbin/init
 INIT
 chmod 755 "$work/first/init"
 (cd "$work/first" && find . | cpio -o -H newc --quiet) >"$work/initrd"
-timeout 2700 qemu-system-x86_64 -accel tcg -cpu max -m 1024 -nographic -no-reboot -nic none \
+timeout 5400 qemu-system-x86_64 -accel tcg -cpu max -m 1024 -nographic -no-reboot -nic none \
 	-drive file="$work/disk",format=raw,if=virtio,cache=unsafe -kernel "$VM_CACHE/kernel/boot/vmlinuz-$kernel" \
 	-initrd "$work/initrd" -append "console=ttyS0 quiet panic=-1 mitigations=off nokaslr security=apparmor" \
 	</dev/null >"$work/console" 2>&1 || echo "the machine did not end within 2700 s, or QEMU failed (exit code $?)"
