@@ -46,7 +46,7 @@ public final class Ingest {
             .put("discovery.type", "single-node").put("transport.type", "netty4").put("http.type", "netty4")
             .put("network.host", "127.0.0.1").put("http.port", "0").put("transport.port", "0")
             .put("cluster.routing.allocation.disk.threshold_enabled", false)
-            .put("indices.mapping.dynamic_timeout", "120s").build();
+            .put("indices.mapping.dynamic_timeout", "900s").build();
         List<Class<? extends Plugin>> plugins = List.of(IngestCommonPlugin.class, PainlessPlugin.class,
             MustachePlugin.class, Netty4Plugin.class);
         try (Node node = new LocalNode(new Environment(settings, null), plugins)) {
