@@ -363,8 +363,8 @@ struct app_proto {
     /* Optional: the transaction of another protocol that a direction of the transaction contains, as for DNS over
      * HTTP. Returns NULL if there is none. */
     const struct app_tx *(*inner)(const struct app_tx *tx, enum flow_direction direction);
-    /* With inner: the protocol of these transactions. The parser sets its events on the outer transaction; they are
-     * numbered after those in `events`. */
+    /* With inner: the protocol of the inner transactions. The parser sets the events of this protocol on the outer
+     * transaction, with numbers that follow those of `events`. */
     const struct app_proto *inner_proto;
     bool grows_at_segment_end; /* growing buffers usually grow by the last bytes of a segment, so that one scan can
                                   search the stream and the buffer (merged database) */
@@ -713,8 +713,8 @@ bool app_is_just_detected(struct flow *flow, enum flow_direction direction, bool
 void app_flow_finish(struct app *app, struct flow *flow);
 /* Frees the application state of the flow and sets flow->app to NULL. `release` as for app_free_completed(). */
 void app_flow_free(struct app *app, struct flow *flow, app_release_function *release, void *user);
-/* Frees the application state of a closed connection whose data is parsed completely, unless events or rules may still
- * need it: then it stays until the end of the flow. app_tx_count() returns the same number afterwards. */
+/* Frees the application state of a closed connection whose data has been parsed completely. If events or rules may
+ * still need the state, it is kept until the end of the flow. app_tx_count() returns the same number afterwards. */
 void app_release_closed(struct app *app, struct flow *flow);
 
 /*

@@ -15,11 +15,11 @@ struct arena;
 /* Returns an empty arena that grows by blocks of at least `block_size` bytes (0: default); NULL when out of memory. */
 struct arena *arena_new(size_t block_size);
 
-/* Returns an arena for data that is rarely read, in memory files (memfd_create()). arena_page_out() removes it from the
- * process's resident memory; accessing it maps the page again. */
+/* Returns an arena for data that is rarely read. The data is in memory files (memfd_create()): arena_page_out() removes
+ * it from the resident memory of the process, and an access maps the page again. */
 struct arena *arena_new_cold(size_t block_size);
-/* Unmaps all pages of the blocks of a cold arena, whose content the memory files keep. Any thread may read the arena
- * at the same time. */
+/* Unmaps all pages of a cold arena; the memory files keep their content. Other threads may read the arena at the same
+ * time. */
 void arena_page_out(const struct arena *arena);
 
 /* Frees the arena with all its memory; NULL is allowed. */

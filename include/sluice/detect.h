@@ -215,7 +215,7 @@ void detect_transfer_transaction(struct transfer *t, struct detector *detector, 
 void detect_transfer_filter(struct transfer *t, struct flow *flow);
 
 struct detect_counters {
-    uint64_t scans, bytes_scanned; /* of the prefilter */
+    uint64_t scans, bytes_scanned; /* by the prefilter */
     uint64_t candidates, evaluations, matches;
     uint64_t waiting;                  /* pending candidates that were stored */
     uint64_t flow_memcap_hits;         /* candidates that could not be stored: the stream is scanned again instead */

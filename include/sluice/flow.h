@@ -158,7 +158,7 @@ struct flow {
     uint8_t drop_reason;   /* enum drop_reason: why it is dropped, or would be */
     uint8_t app_evicted;   /* set by app: the parser's state was freed because memory was short, APP_EVICTED_*; 0: no */
     uint8_t offload;       /* enum packet_offload: the offload requested from the kernel */
-    uint32_t closed_txs;   /* set by app_release_closed(): the number of transactions */
+    uint32_t closed_txs;   /* set by app_release_closed(): app_tx_count() of the freed state */
     uint32_t visit;        /* used by flow_set_duplicate() and flow_is_duplicate() */
 
     /* --- the table's: expiry ---------------------------------------------------------------------- */

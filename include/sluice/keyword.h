@@ -375,8 +375,8 @@ static inline struct content *condition_content(const struct condition *conditio
                : NULL;
 }
 
-/* Returns whether the content occurs in the bytes. Its options (offset, negation and so on) do not count, except for
- * nocase. */
+/* Returns whether the content occurs anywhere in the bytes. Of its options only nocase is considered, not offset,
+ * negation and so on. */
 bool content_occurs(const struct content *content, const uint8_t *bytes, size_t length);
 
 static inline void keyword_release_all(const struct condition *conditions)
@@ -407,7 +407,7 @@ struct rule *rule_parser_rule(struct rule_parser *parser);
 /* text of the whole rule: the position of errors that finish() reports */
 struct span rule_parser_rule_span(const struct rule_parser *parser);
 struct arena *rule_parser_arena(struct rule_parser *parser);
-/* For data that is not read while packets are inspected, such as parts of events: see arena_new_cold(). */
+/* Arena for data that is not read while packets are inspected, such as texts of events: see arena_new_cold(). */
 struct arena *rule_parser_text_arena(struct rule_parser *parser);
 /* Returns the keyword being parsed: for a parse() shared by several keywords. */
 const struct keyword *rule_parser_keyword(const struct rule_parser *parser);

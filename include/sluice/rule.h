@@ -208,20 +208,20 @@ struct reference {
     struct reference *next;
 };
 
-/* The value of an option metadata as written in the rule, with at least one pair of key and value. The pairs are parsed
+/* The value of a metadata option as written in the rule, with at least one pair of key and value. The pairs are parsed
  * when an event needs them: as separate strings they would take more memory than all other parts of the rules. */
 struct metadata {
     struct span text;
     struct metadata *next;
 };
 
-/* A position in the metadata of a rule: { rule->metadata } before the first pair. */
+/* A position in the metadata of a rule. Initialise it with { rule->metadata } to read from the first pair. */
 struct metadata_position {
     const struct metadata *next; /* the next option */
     struct span rest;            /* rest of the current option */
 };
-/* Reads the next pair, from any of the options. As in Suricata, a key without a value is ignored. Returns false at the
- * end. */
+/* Reads the next pair, and continues with the next option at the end of one. As in Suricata, a key without a value is
+ * ignored. Returns false after the last pair. */
 bool rule_metadata_next(struct metadata_position *position, struct span *key, struct span *value);
 
 enum target { TARGET_NONE, TARGET_SOURCE, TARGET_DESTINATION };
@@ -543,7 +543,7 @@ struct datasets *rule_list_datasets(const struct rule_list *list);
 /* Returns the scripts of the rules; NULL: no rule has a script. */
 const struct script_set *rule_list_scripts(const struct rule_list *list);
 struct arena *rule_list_arena(struct rule_list *list); /* for data that must live as long as the rules */
-/* Removes the texts of the rules from resident memory until they are read again: called when the rules are loaded. */
+/* Removes the texts of the rules from resident memory until they are read again. Call it after loading the rules. */
 void rule_list_page_out(const struct rule_list *list);
 size_t rule_list_text_memory(const struct rule_list *list); /* bytes of these texts, which malloc() does not count */
 

@@ -4,9 +4,9 @@
  * fit into the newest block gets a block of its own, which is put behind the newest, so that the free rest of the
  * newest block stays usable. arena_reset() keeps the blocks on a free list.
  *
- * A block of a cold arena is a shared mapping of a memory file of its own. The kernel can remove the pages of such a
- * mapping from the process at any time, because the file has them. If the file cannot be created (its pages count as
- * memory of the control group, and a file needs a descriptor for a moment), the block is ordinary memory.
+ * Each block of a cold arena is a shared mapping of a separate memory file. The pages of such a mapping can be removed
+ * from the process at any time, because the file keeps them. A file can fail to be created: it needs a file descriptor
+ * for a moment, and its pages are charged to the control group. The block is then allocated with malloc().
  */
 #include "sluice/arena.h"
 
@@ -24,7 +24,7 @@ enum { DEFAULT_BLOCK_SIZE = 64 * 1024, ALIGNMENT = 16 };
 struct block {
     struct block *next;
     size_t size, used;
-    size_t mapping_length; /* of the memory file; 0: ordinary memory */
+    size_t mapping_length; /* of the memory file; 0: allocated with malloc() */
     _Alignas(ALIGNMENT) unsigned char bytes[];
 };
 
@@ -70,7 +70,8 @@ static struct block *map_block(size_t size)
 
     if (fd < 0)
         return NULL;
-    if (pwrite(fd, "", 1, (off_t)size - 1) == 1) /* the engine's system call filter does not allow ftruncate() */
+    /* This write sets the size of the file: the engine's seccomp filter does not allow ftruncate(). */
+    if (pwrite(fd, "", 1, (off_t)size - 1) == 1)
         block = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
     if (block == MAP_FAILED)

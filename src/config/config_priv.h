@@ -41,7 +41,7 @@ struct schema_row {
     struct node *default_node; /* NULL if the setting has no default */
 };
 
-/* A row whose name has a '*', and the part of the name after the last one, with which a path that matches ends. */
+/* A row whose name contains '*'. Paths that match end with `end`, the part of the name after the last '*'. */
 struct schema_pattern {
     struct schema_row *row;
     const char *end;
@@ -53,7 +53,7 @@ struct config {
     struct schema_row *rows;
     size_t row_count;
     struct schema_row **by_name;     /* all rows, sorted by name */
-    struct schema_pattern *patterns; /* rows whose name has a '*', in the order of the table */
+    struct schema_pattern *patterns; /* rows whose name contains '*', in the order of the table */
     size_t pattern_count;
     struct node *root;
     size_t suricata_keys;  /* number of unknown settings that are settings of Suricata */
@@ -87,12 +87,12 @@ int yaml_read(struct config *config, struct node **out, const char *name, const 
 
 /* Returns the row of a path, or NULL. */
 struct schema_row *schema_find(const struct config *config, const char *path);
-/* Fills config->by_name and config->patterns, after all rows were added. */
+/* Fills config->by_name and config->patterns. Call it after all rows were added. */
 void schema_sort(struct config *config);
 /* Returns whether the table has settings below the path. */
 bool schema_is_section(const struct config *config, const char *path);
-/* Returns the length of the longest section, or setting, above `path` that exists: 5 for "queue.nonsense.x", which is
- * below queue; 0 if there is none. */
+/* Returns the length of the longest parent of `path` that exists as a section or setting: 5 for "queue.nonsense.x" (its
+ * parent queue exists); 0 if there is none. */
 size_t schema_known_length(const struct config *config, const char *path);
 /* Returns whether paths in other settings are relative to the folder that this setting names. */
 bool schema_is_folder(const struct config *config, const char *path);

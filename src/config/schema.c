@@ -192,7 +192,7 @@ const char *schema_nearest(const struct config *config, const char *path, char *
 
     const char *near = text_nearest(key, siblings.names, siblings.count);
 
-    if (!near) /* below a section that exists, the key of another section is not meant */
+    if (!near) /* do not suggest a key of another section if the section of `path` exists */
         return schema_known_length(config, path) > 0 ? NULL : same_ending(config, key);
     if (parent_length + 1 + strlen(near) >= CONFIG_MAX_PATH)
         return NULL;

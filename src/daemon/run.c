@@ -711,11 +711,12 @@ static int start_engine(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     char cause[FIREWALL_ERROR_SIZE];
     int err = confinement_switch_user(&engine->confinement, engine->options, error);
 
-    /* Without a fixed threshold glibc raises it to the size of freed blocks, up to 32 MiB. The workers' tables would
-     * then reuse memory of the rules' compilation, where calloc() clears, and so makes resident, pages that are never
-     * used; and blocks of rules would be in the heap, where other blocks prevent that their memory is returned. */
+    /* Fix the mmap threshold, because glibc raises it to the size of freed blocks, up to 32 MiB. Then the workers'
+     * tables would reuse heap memory that was freed after the rules were compiled: calloc() clears reused memory, which
+     * makes pages resident that are never used. Also, blocks of rules would be in the heap, and other blocks would
+     * prevent that their memory is returned to the system. */
     (void)mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD);
-    /* malloc_trim() does not return the end of the heap of another thread: the threshold limits it. */
+    /* Limit the free memory at the end of the heaps of other threads, which malloc_trim() does not return. */
     (void)mallopt(M_TRIM_THRESHOLD, TRIM_THRESHOLD);
 
     if (err)

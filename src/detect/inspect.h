@@ -14,8 +14,9 @@ enum { INSPECT_STEPS = 2999 };
  */
 bool inspect_buffer(struct inspection *in, const struct condition *first);
 
-/* Returns whether a content that is neither negated nor limited to a part of the buffer was searched by the last
- * inspect_buffer() and does not occur. False if the condition was not evaluated, or the buffer is short. */
+/* Returns whether the last inspect_buffer() searched the whole buffer for the condition's content and did not find it.
+ * Returns false for other conditions, for a negated or relative content, for one that was searched only in a part of
+ * the buffer or not at all, and if the buffer is shorter than the content. */
 bool inspect_is_absent(const struct inspection *in, const struct condition *condition);
 
 #endif

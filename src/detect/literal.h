@@ -38,8 +38,8 @@ struct precheck {
 
 /* The conditions on a complete buffer that are evaluated as soon as the literal is found in it (precheck.c). */
 struct buffer_precheck {
-    const struct condition *content; /* of which the literal is a part, or whose position is limited; NULL: none */
-    const struct condition *size;    /* NULL: none */
+    const struct condition *content; /* the literal's content, if it is longer or its position is limited; NULL: none */
+    const struct condition *size;    /* a condition on the size of the buffer; NULL: none */
 };
 
 struct literal {
@@ -88,7 +88,7 @@ struct precheck precheck_of(const struct condition *literal);
 /* Returns false if a condition of the precheck fails for a literal that ends at offset `end` of the payload (`bytes`,
  * `length`). */
 bool precheck_passes(const struct precheck *precheck, const uint8_t *bytes, uint32_t length, uint32_t end);
-/* Returns the precheck for a literal of a transaction buffer that is complete when it is searched; after trimming. */
+/* Returns the precheck for a literal, after trimming, of a transaction buffer that is complete when it is scanned. */
 struct buffer_precheck buffer_precheck_of(const struct literal *literal);
 /* Returns false if a condition of the precheck fails in the buffer. */
 bool buffer_precheck_passes(const struct buffer_precheck *precheck, const uint8_t *bytes, uint32_t length);

@@ -347,8 +347,8 @@ static int new_crossings(struct matcher *matcher)
     return matcher->crossings ? 0 : -ENOMEM;
 }
 
-/* Only a buffer of a transaction is searched as a whole, so that what fails in the searched bytes fails in the buffer.
- */
+/* Returns the precheck of the literal's buffer. There is none unless the buffer belongs to a transaction: only such a
+ * buffer is scanned as a whole, so that a condition which fails in the scanned bytes fails in the buffer. */
 static struct buffer_precheck buffer_precheck(const struct literal *literal)
 {
     bool is_known = literal->is_whole && literal->buffer && literal->buffer->scope.applications;

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Prechecks: conditions that are evaluated when the literal of a rule is found. If one fails, the rule does not become
- * a candidate.
+ * Prechecks evaluate conditions of a rule when its literal is found. If one fails, the rule does not become a
+ * candidate. There are two kinds:
  *
- * Conditions that follow a two-byte literal. Such a literal occurs by chance in most super-packets, but
- * the next condition of its rule seldom holds (for example, that the number before the literal is the length of the
- * payload). Conditions that are decided by the position of the literal alone are evaluated.
+ * Two-byte literals: such a literal occurs by chance in most super-packets, but the next condition of its rule seldom
+ * holds (for example, that the number before the literal is the length of the payload). The precheck evaluates the
+ * conditions that the position of the literal alone decides.
  *
- * Conditions on a complete buffer of a transaction: the whole content of which the literal is a part (trim.c), the
- * position of the content, and the size of the buffer. Most user agents contain Chrome, but only a rule asks for those
- * that are nothing else.
+ * Complete transaction buffers: the precheck evaluates the whole content of which the literal is a part (trim.c), the
+ * position of the content, and the size of the buffer. For example, most user agents contain "Chrome", but a rule with
+ * bsize:6 matches only if the user agent has no other bytes.
  *
  * A precheck evaluates conditions as inspect.c does, so a rule that fails here also fails there. A condition that holds
  * but has further possible positions ends the precheck successfully, because only inspect.c backtracks.
  *
- * Gain: without the former, TCP super-packets of random bytes take 4.0 times as many instructions, other traffic
- * equally many (docs/detection.md).
+ * Gain: without the prechecks of two-byte literals, TCP super-packets of random bytes take 4.0 times as many
+ * instructions, and other traffic takes the same number (docs/detection.md).
  */
 #include <string.h>
 
@@ -88,6 +88,6 @@ bool buffer_precheck_passes(const struct buffer_precheck *precheck, const uint8_
     const struct content *content = condition_content(c);
 
     if (content->relative || content->offset_value >= 0 || content->depth_value >= 0)
-        return content_occurs(content, bytes, length); /* its place depends on other conditions */
+        return content_occurs(content, bytes, length); /* its position depends on other conditions */
     return c->keyword->content.inspect(&in, c, &retry) == INSPECT_YES;
 }

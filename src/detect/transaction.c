@@ -79,8 +79,8 @@ static inline bool next_value(const struct transaction_scan *scan, const struct 
     return result == TRANSFORM_DONE;
 }
 
-/* Notes in `candidate` a content that makes the conditions fail whatever else the buffer contains, until more bytes
- * arrive. */
+/* Stores in `candidate` a required content that does not occur in the buffer: until bytes with this content arrive, the
+ * conditions fail regardless of the rest of the buffer. */
 static void note_absent(struct transaction_candidate *candidate, const struct inspection *inspection,
                         const struct condition *conditions, unsigned at, uint64_t offset)
 {
@@ -96,9 +96,9 @@ static void note_absent(struct transaction_candidate *candidate, const struct in
     }
 }
 
-/* Returns whether the content that note_absent() has noted does not occur in the new bytes of the buffer either.
- * Without this, a rule whose literal is at the start of a body is evaluated in the whole body for each of its segments:
- * that took 5 % of the instructions of HTTP traffic (W6). */
+/* Returns whether the content that note_absent() has stored does not occur in the new bytes of the buffer either.
+ * Without this check, a rule whose literal is at the start of a body is evaluated on the whole body for each segment,
+ * which took 5 % of the instructions of HTTP traffic (W6). */
 static bool is_still_absent(struct transaction_candidate *candidate, const struct condition *conditions, unsigned at,
                             const struct app_bytes *value)
 {

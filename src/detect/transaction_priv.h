@@ -77,8 +77,9 @@ struct transaction_candidate {
     uint16_t files;   /* number of files that were evaluated; the rule may match again with a later file */
     bool done;        /* the rule has matched; the entry is kept so that it does not match again */
     bool files_hold;  /* the conditions of a transactional rule on files to the server hold */
-    /* A content without a position that did not occur in the first value of a growing buffer: 1 + its number among the
-     * buffer's conditions (0: none), the number of the buffer, and the offset up to which no occurrence begins. */
+    /* A content that did not occur in the first value of a growing buffer (note_absent()): 1 + the index of its
+     * condition in the buffer (0: none), the index of the buffer in the rule, and the offset before which no occurrence
+     * begins. */
     uint8_t absent_condition, absent_buffer;
     uint64_t absent_to;
 };

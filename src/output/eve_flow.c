@@ -332,8 +332,9 @@ static void flags_hex(struct text *out, const char *key, uint8_t flags)
     json_stringn(out, key, text, sizeof(text));
 }
 
-/* Returns the application protocols of the flow. If it ended before its protocol was detected: the protocol before a
- * change, unless bytes of a direction did not belong to any; APP_FAILED then, and for UDP. */
+/* Returns the application protocols of the flow. A flow that ended during a change of protocol has the previous
+ * protocol, or APP_FAILED if the bytes of one direction belong to no protocol. A UDP flow that ended before its
+ * protocol was detected has APP_FAILED. */
 static uint32_t final_application(const struct flow_record *record)
 {
     uint32_t application = record->flow.application, directions = application & 0xffff00, original = application >> 24;

@@ -101,7 +101,7 @@ struct missing {
 
 struct rule_list {
     struct arena *arena;
-    struct arena *texts; /* a cold arena: files, and parts of rules that only events, messages and a reload read */
+    struct arena *texts; /* a cold arena: files, and parts of rules that only events, diagnostics and a reload read */
     struct rule_names *names;
     bool own_names, own_datasets, has_host_tags;
     struct reputation *reputation; /* NULL: none is configured */

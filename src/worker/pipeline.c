@@ -610,7 +610,7 @@ static void update_flow_state(struct pipeline *pipeline, struct flow *flow)
             return;
         inspect_rest(pipeline, flow);
         stream_release_closed(pipeline->stream, flow);
-        if (!(flow->flags & FLOW_PASSED)) /* otherwise inspect_rest() has not completed the parsing */
+        if (!(flow->flags & FLOW_PASSED)) /* for passed flows, inspect_rest() has not completed parsing */
             app_release_closed(pipeline->app, flow);
     }
 }

@@ -147,7 +147,8 @@ def super_packets(length):
 
 
 class Browsing:
-    """Requests and pages that do not repeat themselves: words, links, scripts, images, cookies, agents, queries."""
+    """Generates requests and pages without repetitions: random words, links, scripts, images, cookies, user agents and
+    queries."""
 
     LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789'
     SYSTEMS = ('Windows NT 10.0; Win64; x64', 'X11; Linux x86_64', 'Macintosh; Intel Mac OS X 10_15_7',

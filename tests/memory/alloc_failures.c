@@ -369,7 +369,7 @@ static uint64_t step_of(const struct conversation *one, enum mode mode, uint64_t
     return mode == ONE_FAILS ? 1 : ALL_LATER_STEP;
 }
 
-/* An allocation of a conversation, and its call stack: a hash, together with protocol and mode of the pipeline. */
+/* An allocation of a conversation: its number, and a hash of its call stack, the protocol and the pipeline's mode. */
 struct point {
     uint64_t stack, at;
 };
@@ -381,8 +381,8 @@ static int compare_points(const void *left, const void *right)
     return a->stack != b->stack ? (a->stack < b->stack ? -1 : 1) : (a->at > b->at) - (a->at < b->at);
 }
 
-/* Returns how many of `count` allocations with this call stack are to fail, and adds them to those of the conversations
- * before. */
+/* Returns how many of `count` allocations with this call stack are to fail, and adds this number to the total for the
+ * call stack in all conversations. */
 static size_t count_to_fail(uint64_t stack, size_t count)
 {
     static struct {
@@ -402,8 +402,8 @@ static size_t count_to_fail(uint64_t stack, size_t count)
     return chosen;
 }
 
-/* Sets is_skipped[N] for allocations N whose call stack enough others have. Those that are to fail are spread evenly.
- */
+/* Sets is_skipped[N] for each allocation N that does not fail, because enough others with its call stack do. Those that
+ * fail are spread evenly. */
 static void skip_same_stacks(const struct conversation *one, bool *is_skipped, const uint64_t *stacks, size_t count)
 {
     static struct point points[STACKS_MAX];

@@ -26,8 +26,8 @@ struct pool;
 void refuse_start(uint64_t at, bool all_later);
 /* Call before each packet: pool_alloc() may fail again, although pool_used() has reported room. */
 void refuse_next_packet(void);
-/* Until the next call, stores a hash of the call stack of each counted call in `stacks`, in their order, while there is
- * room. NULL: stores no more. Returns the number of hashes that were stored since the previous call. */
+/* Starts storing a hash of the call stack of each counted call in `stacks`, in the order of the calls, up to `room`
+ * hashes. `stacks` NULL: stops storing. Returns the number of hashes stored since the previous call. */
 size_t refuse_record(uint64_t *stacks, size_t room);
 /* Refuses no more allocations. Returns the number of calls since refuse_start(). */
 uint64_t refuse_stop(void);

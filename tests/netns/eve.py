@@ -19,7 +19,7 @@ WAIT_SECONDS = 60
 
 
 class Options:
-    """What the decoder of json passes to its part that is written in C."""
+    """The attributes of json.JSONDecoder that its scanner, which is written in C, reads."""
     strict = True
     object_hook = object_pairs_hook = parse_constant = None
     parse_float, parse_int = float, int
@@ -30,8 +30,8 @@ scan = _json.make_scanner(Options)
 
 
 def loads(line):
-    """json.loads() without the module json, which also imports re and enum. That takes half of the time of this
-    program: in an emulated machine a third of a second."""
+    """Does the same as json.loads() without importing json, which also imports re and enum. That import takes half of
+    the run time of this program: a third of a second in an emulated machine."""
     try:
         found, end = scan(line, 0)
         if end == len(line):
@@ -39,7 +39,7 @@ def loads(line):
     except Exception:
         pass
     import json
-    return json.loads(line)  # reports the mistake
+    return json.loads(line)  # raises an error with its position
 
 
 def read(path):

@@ -28,7 +28,7 @@ pings() { client ping -c 3 -i 0.2 -W 1 -q 10.66.2.2 >"$WORK/pings" 2>&1; }
 ask() { "$SLUICE" "$@" --socket "$WORK/socket"; }
 tells() { wait_text "$WORK/$1.log" "$2"; } # tells NAME PATTERN
 score() { cat "/proc/$1/oom_score_adj"; }
-tests=$(printf 'byte_test:4,>,1000,%d; ' $(seq 80)) # memory that takes little time to load
+tests=$(printf 'byte_test:4,>,1000,%d; ' $(seq 80)) # conditions that need memory, but little time to load
 for i in $(seq 4000); do
 	echo "alert tcp any any -> any $((i % 50))" \
 		"(msg:\"filler\"; content:\"filler number $i\"; pcre:\"/some$i[a-f]+/\"; $tests sid:$i;)"

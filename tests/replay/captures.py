@@ -6,8 +6,8 @@
 
 SHARED is the folder with pcaps/ and verify/cases/. --share N uses one in N captures, chosen by a hash of the path;
 --largest skips larger files. With PARTs only captures whose path contains one of them are used, and --share is ignored.
-With --together a run replays N captures, because the start of a run takes longer than a capture. If there is a problem,
-or a file cannot be read to its end, each capture of the run is replayed alone.
+With --together each run replays N captures, because starting the program takes longer than replaying a capture. If a
+run has a problem, or cannot read a file to its end, each of its captures is replayed separately.
 The rules are the shipped ones and captures/keywords.rules; half of the captures are replayed with --ips. The second run
 uses another queue.batch.
 """
@@ -81,8 +81,8 @@ def mode_options(paths):
 
 
 def check_group(check, paths):
-    """Calls check(PATHS), which returns (what is wrong or None, the first run), for the group. Returns a list of (path or
-    paths, what is wrong or None, run). Captures of a group with a problem are checked one by one."""
+    """Calls check(PATHS), which returns (problem or None, the first run), for the group. Returns a list of (path or
+    paths, problem or None, run). If the group has a problem, its captures are checked one by one."""
     problem, run = check(paths)
     if len(paths) == 1 or not problem and run.is_complete():
         return [(' '.join(paths), problem, run)]
@@ -113,7 +113,7 @@ def difference(one, other):
 
 
 def check(sluice, arguments, shared, paths, timeout):
-    """Returns (what is wrong or None, the first run)."""
+    """Returns (problem or None, the first run)."""
     arguments = arguments + mode_options(paths)
     with tempfile.TemporaryDirectory() as folder:
         runs = [replaying.Run(sluice, arguments + ['--set', f'queue.batch={batch}'],

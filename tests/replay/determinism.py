@@ -40,7 +40,7 @@ def first_difference(one, other):
 
 
 def check(sluice, arguments, shared, paths, timeout):
-    """Returns (what is wrong or None, the first run)."""
+    """Returns (problem or None, the first run)."""
     arguments = arguments + captures.mode_options(paths)
     reference = None
     with tempfile.TemporaryDirectory() as folder:

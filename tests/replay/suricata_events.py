@@ -4,20 +4,21 @@
 
     suricata_events.py SLUICE [--cache DIR] [--types LIST] [--examples N] PATH...
 
-PATH is a capture, or a folder that is searched for captures; equal captures are inspected once. Suricata is the program
-`suricata`, in the chroot SLUICE_SURICATA_ROOT if that is set. Without Suricata 8 the exit code is 77.
+PATH is a capture, or a folder that is searched for captures; identical captures are compared once. Suricata is the
+program `suricata`, in the chroot SLUICE_SURICATA_ROOT if that is set. Without Suricata 8 the exit code is 77.
 
 --cache: keep Suricata's events in DIR, one file for each capture, so that the next run starts Suricata only for new
 captures.
 
 The first part of the report compares `app_proto` of the flows that at least one of the programs identifies. Flows are
-paired by addresses, ports and start. The second part compares the members of events. Events of a flow and type are
-paired if they are written for the same packet and sender, equal ones first; the others in their order. For each member
-that is not always equal, the report has the number of events in which it is equal, different, only in Suricata's event
-or only in Sluice's; and for each type the number of events that only one program writes.
+paired by addresses, ports and start time. The second part compares the members of events. Events of the same flow and
+type are paired in this order: equal events for the same packet and sender, other events for the same packet and sender,
+and the remaining events by their order. For each member that is not always equal, the report has the number of events
+in which it is equal, different, only in Suricata's event or only in Sluice's; and for each type the number of events
+that only one program writes.
 
 The exit code is 1 if the programs differ in `app_proto` of more than 1 % of the flows that Suricata identifies. Flows
-that only Sluice identifies do not count, as it knows more protocols and ports.
+that only Sluice identifies do not count, because it supports more protocols and ports.
 """
 import argparse
 import collections
@@ -76,8 +77,8 @@ eve:
     types:
 {TYPES}
 """
-# All protocols of Suricata 8, with the detection ports and limits of its default configuration: without them some are
-# not detected, and only 4 KiB of HTTP bodies are hashed.
+# All protocols of Suricata 8, with the detection ports and limits of its default configuration. Without these, Suricata
+# does not detect some protocols, and hashes only 4 KiB of HTTP bodies.
 PROTOCOLS = dict.fromkeys(
     ('bittorrent-dht', 'dcerpc', 'dhcp', 'doh2', 'ftp', 'http2', 'ike', 'imap', 'krb5', 'mdns', 'mqtt', 'nfs', 'ntp',
      'pgsql', 'quic', 'rdp', 'sip', 'smtp', 'snmp', 'ssh', 'telnet', 'tftp', 'websocket'), '') | {
@@ -94,7 +95,7 @@ PROTOCOLS = dict.fromkeys(
     'ldap': 'tcp: {enabled: yes, detection-ports: {dp: "389, 3268"}}, '
             'udp: {enabled: yes, detection-ports: {dp: "389, 3268"}}',
 }
-# Members that identify the engine or the moment, not the traffic.
+# Members that depend on the engine or on the run, not on the traffic.
 IGNORED = {'flow_id', 'pcap_cnt', 'timestamp', 'in_iface', 'sluice', 'suricata_version', 'host'}
 UNIDENTIFIED = {None, 'failed', 'unknown'}
 NO_FLOW = 'no flow'
@@ -127,7 +128,7 @@ def find_captures(paths):
 
 
 def events_of(folder):
-    """Returns the events of a folder, none if the program could not read the capture."""
+    """Returns the events in a log folder; an empty list if the program could not read the capture."""
     try:
         return peer.events_of(folder)
     except OSError:
@@ -187,8 +188,8 @@ def grouped(ours, theirs, key):
 
 
 def pairs_of(ours, theirs, keys):
-    """Pairs events that agree in the first key and then in as many of the next keys as possible, in their order. Yields
-    pairs of an event of Sluice and one of Suricata; if there is only one of them, the other is None."""
+    """Pairs events with the same first key: first those that agree in all keys, then those that agree in fewer. Events
+    with equal keys are paired in their order. Yields (event of Sluice, event of Suricata); None: there is none."""
     for first, second in grouped(ours, theirs, keys[0]).values():
         for depth in range(len(keys), 0, -1):
             rest = [], []
@@ -225,7 +226,7 @@ def content_key(event):
 
 
 def members_of(value, path=''):
-    """Yields (path, value) of each member; elements of arrays have the path of the array with []."""
+    """Yields (path, value) for each member; the path of an array element is that of the array with []."""
     if isinstance(value, dict):
         for name, inner in value.items():
             if path or name not in IGNORED:

@@ -3,8 +3,8 @@
 # run.sh PRESET [-j JOBS] CTEST-ARGUMENTS...: builds the preset of a sanitizer and runs tests in it, JOBS at a time
 # (default: the number of CPUs).
 #
-# Build and tests have a lower priority than other tests, so that they use the CPUs while others wait, but hardly delay
-# tests that measure rates or latencies.
+# The build and the tests run at a lower priority, so that they use CPU time that other tests leave idle, and hardly
+# delay tests that measure rates or latencies.
 set -euo pipefail
 preset=$1 jobs=$(nproc)
 shift

@@ -4,12 +4,12 @@
 
 #include "../lib/app_rig.h"
 
-/* The parts of messages. Sizes are below 256 bytes, so that they are one byte. */
+/* Parts of messages. Sizes are below 256 bytes, so only the first byte of a size is not 0. */
 #define SIZE(size) size "\0\0\0"
 #define HELLO "HELF" SIZE("\x25") "\0\0\0\0\0\0\1\0\0\0\1\0\0\0\0\0\0\0\0\0\5\0\0\0opc:x"
 #define ACKNOWLEDGE "ACKF" SIZE("\x1c") "\0\0\0\0\0\x20\0\0\0\x20\0\0\0\0\0\0\0\0\0\0"
 #define MESSAGE(chunk, size, number) "MSG" chunk SIZE(size) "\7\0\0\0\1\0\0\0\1\0\0\0" number "\0\0\0"
-/* An OpenSecureChannel of 32 bytes without a policy, and so without security, before its body. */
+/* The 32 bytes before the body of an OpenSecureChannel without a security policy, which means no security. */
 #define OPEN(size) "OPNF" SIZE(size) "\7\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\1\0\0\0\1\0\0\0"
 /* Headers of 29 and 24 bytes after the type id. */
 #define REQUEST_HEADER "\0\0\0\0\0\0\0\0\0\0\5\0\0\0\0\0\0\0\xff\xff\xff\xff\0\0\0\0\0\0\0"
@@ -96,7 +96,7 @@ START_TEST(bodies_are_limited)
 }
 END_TEST
 
-/* The ninth message that waits for chunks ends the oldest one, of which a chunk is incomplete. */
+/* The ninth message that waits for chunks completes the oldest one, which has an incomplete chunk. */
 START_TEST(open_messages_are_limited)
 {
     struct app_rig *rig = opcua_rig(cuts[_i], 4840, NULL);
@@ -119,7 +119,7 @@ START_TEST(open_messages_are_limited)
 }
 END_TEST
 
-/* Values of a write that is one item, of which the next byte is the last one of the body. */
+/* Values to write in a request with two items: the second item shows where the value of the first one ends. */
 static const struct {
     const char *value;
     uint32_t length;

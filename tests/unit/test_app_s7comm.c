@@ -60,7 +60,8 @@ START_TEST(pdus_are_parsed)
 }
 END_TEST
 
-/* Requests to read: the parameters after the function, and whether they have a last item with the address 1. */
+/* Jobs read_var: the parameters after the function, whether they are valid, and whether the last item has the
+ * address 1. */
 static const struct {
     const char *bytes;
     uint32_t length;
@@ -136,7 +137,7 @@ START_TEST(faults_have_events)
 }
 END_TEST
 
-/* A PDU in packets is dropped when it becomes too long; the next one is parsed. */
+/* A PDU in several packets is discarded when it becomes too long; the next one is parsed. */
 START_TEST(parts_are_limited)
 {
     static uint8_t part[0x9000] = "\x03\0\x90\0\x02\xf0\0\x32\x01";

@@ -64,7 +64,7 @@ START_TEST(arena_reuses_its_blocks_after_a_reset)
 }
 END_TEST
 
-/* Returns the resident bytes of shared mappings and files of this process. */
+/* Returns the resident bytes of the shared mappings and mapped files of this process. */
 static size_t resident_shared(void)
 {
     unsigned long long pages = 0;

@@ -230,7 +230,7 @@ static const struct conversation app_talks[] = {
                    26 },
                  { RIG_CLIENT, 0, NEXT, "\0\0\1\0\0\0\1\0\xbe\1\0\0\0\0\0\0\0\0\0\0\5\0\0\0\0\0\0\0\xff\xff", 30 },
                  { RIG_CLIENT, 0, NEXT, "\xff\xff\0\0\0\0\0\0\0", 9 },
-                 /* Two chunks of a write, which are cut, and a chunk of the server between them. */
+                 /* Two chunks of a write, split into segments, with chunks of the server between them. */
                  { RIG_CLIENT, 0, NEXT, "MSGC\x1d\0\0\0\7\0\0\0\1\0\0\0\1\0\0\0\2\0\0\0\1\0\xa1", 27 },
                  { RIG_SERVER, 0, NEXT, "MSGC\x1c\0\0\0\7\0\0\0\1\0\0\0\1\0\0\0\2\0\0\0\1\0\x8d", 27 },
                  { RIG_CLIENT, 0, NEXT, "\2\0MSGF\x4d\0\0\0\7\0\0\0\1\0\0\0\1\0\0\0\2\0", 24 },

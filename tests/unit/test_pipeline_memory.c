@@ -185,7 +185,8 @@ START_TEST(idle_flows_give_way)
 }
 END_TEST
 
-/* A closed connection is kept until its timeout, but not its parser. A late segment does not start it again. */
+/* A closed connection stays in the flow table until its timeout, but its parser is freed. A late segment does not start
+ * a new parser. */
 START_TEST(closed_connections_have_no_parser)
 {
     rig_open("drop http any any -> any any (http.uri; content:\"/evil\"; sid:1;)\n"

@@ -57,7 +57,7 @@ static void write_text(const char *path, const char *text)
 
 enum { TYPICAL_RULES = 200, TYPICAL_RULE_BYTES = 1024 };
 
-/* A rule as in large rule sets, with metadata and a pcre. The memory does not include its text. */
+/* Uses rules as in large rulesets, with metadata and a pcre. The limit does not include the text of the rules. */
 START_TEST(rules_use_little_memory)
 {
     char rule[1024];

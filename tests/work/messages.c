@@ -195,7 +195,7 @@ static void s7comm_pdus(struct work *work, uint32_t units)
     wire_free(&wire);
 }
 
-/* PDUs in packets of a byte, which become too long. */
+/* A PDU in packets of one byte each, which becomes too long. */
 static void s7comm_parts(struct work *work, uint32_t units)
 {
     struct wire wire = { 0 };
@@ -207,7 +207,7 @@ static void s7comm_parts(struct work *work, uint32_t units)
     wire_free(&wire);
 }
 
-/* Reads of as many variables as possible, in the shortest form. */
+/* Jobs that read as many variables as possible, in the shortest encoding. */
 static void s7comm_variables(struct work *work, uint32_t units)
 {
     struct wire wire = { 0 }, read = { 0 };
@@ -298,7 +298,7 @@ static void opcua_messages(struct work *work, uint32_t units)
     wire_free(&wire);
 }
 
-/* One message in chunks of a byte. */
+/* One message in chunks of one byte each. */
 static void opcua_chunks(struct work *work, uint32_t units)
 {
     struct wire wire = { 0 }, body = { 0 };
@@ -335,7 +335,7 @@ static void opcua_long_chunk(struct work *work, uint32_t units)
     wire_free(&body);
 }
 
-/* A write of a value that is an array of variants, each of which is a byte, and a request that browses small nodes. */
+/* A Write request whose value is an array of variants of one byte each, and a Call request with the shortest items. */
 static void opcua_values(struct work *work, uint32_t units)
 {
     static const char write[] = "\1\0\xa1\2\0\0\0\0\0\0\0\0\0\0\5\0\0\0\0\0\0\0\xff\xff\xff\xff\0\0\0\0\0\0\0"

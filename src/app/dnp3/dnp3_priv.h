@@ -78,7 +78,7 @@ enum dnp3_field_type {
     DNP3_UNSIGNED,
     DNP3_SIGNED, /* two's complement */
     DNP3_FLOAT,
-    DNP3_TEXT, /* the rest of the point, or as many bytes as the field `length_of` before it says */
+    DNP3_TEXT, /* its length is in an earlier field with `length_of`; otherwise the rest of the point */
 };
 
 /* A field of a point: `bits` bits, in the order of the bytes and, within a byte, from the lowest bit. */
@@ -86,10 +86,10 @@ struct dnp3_field {
     const char *name;
     uint8_t bits; /* 0: text */
     enum dnp3_field_type type;
-    const char *length_of; /* of a number: name of the text whose length in bytes it is */
+    const char *length_of; /* name of the text whose length in bytes is the value; NULL: it is not a length */
 };
 
-/* Points of a group and variation: their fields, terminated by one without a name. */
+/* Points of a group and variation: their fields, terminated by an entry without a name. */
 struct dnp3_format {
     uint8_t group, variation;
     const struct dnp3_field *fields;
@@ -98,7 +98,7 @@ const struct dnp3_format *dnp3_find_format(uint8_t group, uint8_t variation); /*
 unsigned dnp3_format_bits(const struct dnp3_format *format);                  /* without text */
 unsigned dnp3_prefix_size(uint8_t qualifier);                                 /* bytes before each point */
 
-/* Whether the number before each point is the size of the point, not its index. */
+/* Returns whether the number before each point is the size of the point, not its index. */
 static inline bool dnp3_has_size_prefix(uint8_t qualifier)
 {
     uint8_t code = qualifier >> 4 & 7;

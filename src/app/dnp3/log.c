@@ -38,7 +38,7 @@ static double to_double(uint64_t bits, unsigned count)
     return value;
 }
 
-/* Writes the text at the position, which must begin at a byte: `length` bytes, or less at the end of the point. */
+/* Writes the text at the position, which must be at a byte boundary: `length` bytes, or up to the end of the point. */
 static void log_text(const char *name, struct bits *in, uint64_t length, struct fields *out)
 {
     uint64_t at = in->at / 8, left = at < in->length ? in->length - at : 0;
@@ -48,7 +48,7 @@ static void log_text(const char *name, struct bits *in, uint64_t length, struct 
     in->at += length * 8;
 }
 
-/* Returns the number of bytes of a text: the value of the field that has its length, or UINT64_MAX. `in` is at the
+/* Returns the length of a text in bytes: the value of its length field, or UINT64_MAX if it has none. `in` is at the
  * first field. */
 static uint64_t text_length(const struct dnp3_format *format, struct bits in, const char *name)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Objects of DNP3 messages. An object header has a group, a variation, and a range or count of points, whose size the
- * group and variation determine, or which precedes each point (files); so the objects after one of an unknown kind
- * cannot be parsed. Points are formatted only when they are logged.
+ * Objects of DNP3 messages. An object header has a group, a variation, and a range or count of points. The group and
+ * the variation determine the size of a point; in file objects, each point is preceded by its size. So the objects
+ * after one of an unknown kind cannot be parsed. Points are formatted only when they are logged.
  */
 #include "dnp3_priv.h"
 #include "sluice/bytes.h"
@@ -293,7 +293,7 @@ static bool parse_range(struct dnp3_object *object, struct cursor *cur)
     return code == 11 && read_number(cur, 1, &object->count);
 }
 
-/* Skips points that begin with their size. Returns false if bytes are missing. */
+/* Skips points that are preceded by their size. Returns false if bytes are missing. */
 static bool skip_sized_points(struct dnp3_object *object, unsigned bits, struct cursor *cur)
 {
     for (; object->points < object->count; object->points++) {
@@ -329,16 +329,16 @@ static bool skip_points(struct dnp3_object *object, unsigned bits, struct cursor
     return cursor_skip(cur, (size_t)size);
 }
 
-/* Whether points follow the object header. Other requests, such as reads, only name the points, but the size of an
- * object can be missing only if there is no object. */
+/* Returns whether points follow the object header. They do in responses, and in requests that write or operate; other
+ * requests, such as reads, only have the range or count of the points. Points with a size prefix always follow. */
 static bool has_points(const struct dnp3_tx *tx, const struct dnp3_object *object)
 {
     return object->count > 0 && (dnp3_is_response(tx->function) || dnp3_has_size_prefix(object->qualifier) ||
                                  (tx->function >= DNP3_WRITE && tx->function <= DNP3_DIRECT_OPERATE_NR));
 }
 
-/* Parses the points of an object, or only counts them in *points. Returns the event that ends parsing, DNP3_EVENTS if
- * there is none; *malformed: bytes are missing. */
+/* Adds the number of points to *points, and skips the points if they follow. Returns the event that ends parsing, or
+ * DNP3_EVENTS if there is none; *malformed: bytes are missing. */
 static enum dnp3_event parse_points(const struct dnp3_tx *tx, struct dnp3_object *object, struct cursor *cur,
                                     uint64_t *points, const struct dnp3_settings *settings, bool *malformed)
 {
@@ -378,7 +378,7 @@ enum dnp3_event dnp3_parse_objects(struct heap *heap, struct dnp3_tx *tx, uint32
         object.at = (uint32_t)(cur.at - tx->data.bytes);
         if (!malformed)
             event = parse_points(tx, &object, &cur, &points, settings, &malformed);
-        /* Rules compare the group and variation of unknown and malformed objects, too. */
+        /* Store unknown and malformed objects, too, because rules compare their group and variation. */
         if (buffer_append(heap, &tx->objects, &object, sizeof(object), UINT32_MAX) != sizeof(object)) {
             *failed = true;
             return DNP3_EVENTS;

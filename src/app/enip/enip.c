@@ -89,8 +89,8 @@ static const char *const frames[] = {
     [FRAME_CIP] = "cip", [FRAME_ITEM] = "enip.item", NULL,
 };
 
-/* Announces the CIP message of `length` bytes at index `at` of the input, and the services of a multiple service
- * packet, as Suricata does. */
+/* Announces the frame of a CIP message of `length` bytes at index `at` of the input. If it is a Multiple Service
+ * Packet, also announces a frame for each of its services, as Suricata does. */
 static void announce_cip(struct app_context *context, const struct app_input *in, uint32_t at, uint32_t length)
 {
     struct enip_place services[ENIP_SERVICES_MAX];

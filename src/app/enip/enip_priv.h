@@ -92,8 +92,8 @@ unsigned enip_find_items(uint16_t command, const uint8_t *message, uint32_t leng
 struct enip_place {
     uint32_t at, length;
 };
-/* Finds the services in a CIP message that is a multiple service packet, ordered by place; returns their number. Each
- * ends where the next one begins. */
+/* Finds the services in a CIP message that is a Multiple Service Packet, and sorts them by offset; returns their
+ * number. Each service ends where the next one begins. */
 unsigned enip_find_services(const uint8_t *message, uint32_t length, struct enip_place out[ENIP_SERVICES_MAX]);
 
 static inline const struct enip_service *enip_get_service(const struct enip_pdu *pdu, uint32_t index)

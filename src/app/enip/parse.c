@@ -295,7 +295,7 @@ unsigned enip_find_services(const uint8_t *message, uint32_t length, struct enip
 
         if (start + offset >= length)
             break;
-        /* By offset, which is the usual order. */
+        /* Insert the service by offset. Usually the message has this order already. */
         while (place > 0 && out[place - 1].at > start + offset)
             place--;
         if (place > 0 && out[place - 1].at == start + offset)

@@ -62,7 +62,7 @@ enum ftp_event {
 /* A line of a reply. */
 struct ftp_reply {
     uint32_t at, length; /* the text after the code, in ftp_tx.replies */
-    bool has_code;       /* the line starts with a code and no hyphen; false: the text is the whole line */
+    bool has_code;       /* the line starts with a code, without a hyphen after it; false: the text is the whole line */
     uint8_t code[3];     /* three digits */
 };
 

@@ -344,8 +344,8 @@ static void discard_interim_response(struct http_feed *f, struct http_tx *tx)
     f->head_before = 0;
 }
 
-/* Ends HTTP in both directions. `proto`: the protocol that follows, NULL to detect it. `optional`: if it is not
- * detected, the flow remains HTTP, whose parser skips the rest. */
+/* Ends HTTP in both directions. `proto`: the protocol that follows, NULL to detect it. `optional`: if this protocol is
+ * not detected, the flow remains HTTP, and the HTTP parser skips the rest. */
 static enum http_step_result end_http(struct http_feed *f, struct http_tx *tx, const char *proto, bool optional)
 {
     struct http_parser *other = &f->state->parser[FLOW_TO_SERVER];

@@ -141,8 +141,9 @@ static void read_message(struct ike_parse *parse, struct cursor cur)
         copy_state_to_tx(parse);
 }
 
-/* Whether the datagram begins with the non-ESP marker, not with an initiator's SPI whose first half is zero: a header
- * follows the marker, and if the datagram also begins like a header, its length decides. */
+/* Returns whether the datagram begins with the non-ESP marker, four zero bytes, and not with an initiator SPI whose
+ * first half is zero. A valid IKE header must follow the marker. If the datagram is also valid without a marker, the
+ * length in the header after the marker must be that of the rest. */
 static bool has_marker(struct cursor cur)
 {
     struct cursor behind = cur;

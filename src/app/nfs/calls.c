@@ -76,13 +76,13 @@ static bool read_read_call(struct nfs_parse *parse, struct cursor *cur)
     return true;
 }
 
-/* A write of version 3 says whether the server stores the data before it replies. In version 2 it always does, but
- * clients write files in parts, and no call completes a file. */
+/* In version 3, a WRITE call that the server must store before it replies (FILE_SYNC) completes the file. In version 2
+ * the server always stores the data first, but clients write files in parts, and no call marks the last part. */
 static bool read_write_call(struct nfs_parse *parse, struct cursor *cur)
 {
     const struct nfs_settings *settings = app_get_settings(parse->context);
     bool is_version_3 = parse->tx->version == 3;
-    uint32_t words[4]; /* 3: offset in two words, count, stability; 2: begin, offset, count */
+    uint32_t words[4]; /* version 3: offset in two words, count, stability; version 2: begin, offset, count */
     struct cursor handle;
     struct nfs_data data;
 
@@ -119,7 +119,7 @@ static bool read_call_2(struct nfs_parse *parse, struct cursor *cur)
         return read_write_call(parse, cur);
     case NFS2_READ:
         return read_read_call(parse, cur);
-    case NFS2_LOOKUP: /* its reply contains the handle of the file, which replaces that of the directory */
+    case NFS2_LOOKUP: /* the handle of the file in the reply replaces the handle of the directory */
     case NFS2_CREATE:
     case NFS2_REMOVE:
     case NFS2_MKDIR:

@@ -2,7 +2,7 @@
 /*
  * Files that are read and written. All reads of a file (a handle), from the first one to the end of the file, form a
  * transaction; so do all writes, up to the COMMIT, the CLOSE, or a write that the server stores at once (FILE_SYNC). In
- * version 2 nothing ends the writes, so their transaction ends with the flow, or when there are too many.
+ * version 2 no call ends the writes, so their transaction ends with the flow, or when too many files are open.
  *
  * The calls of these transactions that wait for a reply are in a list, because the reply to a read contains neither the
  * handle nor the offset. The list refers to transactions by their ids: they may be freed as soon as they are complete.

@@ -481,7 +481,7 @@ static const struct setting setting_rows[] = {
       SETTING_FIELD(nfs_settings, has_version_2_writes),
       .type = SETTING_BOOL,
       .default_value = "no",
-      .help = "Inspect files that version 2 writes. Suricata only inspects those that it reads" },
+      .help = "Inspect files written with NFS version 2. Suricata inspects only files read with it" },
     { .name = "eve.types.nfs", .type = SETTING_SECTION, .help = "Event type nfs: an NFS call with its reply" },
     { .name = NULL },
 };

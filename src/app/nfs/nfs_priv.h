@@ -68,7 +68,7 @@ enum {
 };
 
 struct nfs_settings {
-    bool has_version_2_writes; /* files that version 2 writes are inspected */
+    bool has_version_2_writes; /* inspect files written with version 2 */
 };
 
 struct nfs_text {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Bodies of OPC UA messages: the node id of their type, the header of requests or responses, and the nodes that
- * requests name. A body that is signed, but not encrypted, is parsed like one without security; whether it is encrypted
- * is not announced, so that a body that does not start with the type id of a service is taken for an encrypted one
- * unless the security policy is None.
+ * Bodies of OPC UA messages: the type id (the node id of a request or response), the header of the request or response,
+ * and the node ids of the items of requests. A body that is signed but not encrypted is parsed like one without
+ * security. The connection does not show whether bodies are encrypted. So, unless the security policy is None, a body
+ * that does not start with the type id of a service counts as encrypted.
  */
 #include "opcua_priv.h"
 #include "sluice/base64.h"
@@ -119,7 +119,7 @@ static bool skip_monitored_item(struct cursor *cur)
            cursor_skip(cur, 4 + 1);
 }
 
-/* After the method of a call, which is the second node id. */
+/* Skips the arguments of a call, after the node ids of its object and method. */
 static bool skip_arguments(struct cursor *cur)
 {
     uint32_t count;
@@ -143,13 +143,13 @@ static bool skip_target_deletion(struct cursor *cur)
     return cursor_skip(cur, 1);
 }
 
-/* HistoryRead: details, timestamps to return, release of continuation points. */
+/* Skips the start of HistoryRead: details, timestamps to return, flag to release continuation points. */
 static bool skip_history_read_start(struct cursor *cur)
 {
     return opcua_skip_extension_object(cur) && cursor_skip(cur, 4 + 1);
 }
 
-/* Browse: view (node id, time, version) and the number of references. */
+/* Skips the start of Browse: view (node id, time, version) and the maximum number of references. */
 static bool skip_browse_start(struct cursor *cur)
 {
     struct opcua_node_id view;
@@ -157,8 +157,8 @@ static bool skip_browse_start(struct cursor *cur)
     return opcua_read_node_id(cur, &view) && cursor_skip(cur, 8 + 4 + 4);
 }
 
-/* Requests with an array of items: what is before the array, the number of node ids at the start of an item, and the
- * rest of an item. */
+/* Requests with an array of items: the parameters before the array, the number of node ids at the start of each item,
+ * and the rest of an item. */
 static const struct items_format {
     uint16_t type_id;
     uint8_t start_size, ids;
@@ -176,7 +176,7 @@ static const struct items_format {
     { 751, 4 + 4, 1, skip_nothing, skip_monitored_item }, /* CreateMonitoredItems: subscription, timestamps */
 };
 
-/* Parses the parameters of a request. Returns false if they are invalid. */
+/* Parses the parameters of a request, and stores the node ids of its items. Returns false if they are invalid. */
 static bool parse_items(struct heap *heap, struct opcua_tx *tx, struct cursor cur, bool *failed)
 {
     const struct items_format *format = formats, *end = formats + sizeof(formats) / sizeof(formats[0]);
@@ -248,6 +248,6 @@ enum opcua_event opcua_parse_body(struct heap *heap, struct opcua_tx *tx, bool *
     is_request = strstr(name, "Request");
     is_valid = is_request ? parse_request_header(tx, &cur) && parse_items(heap, tx, cur, failed)
                           : parse_response_header(tx, &cur);
-    /* The rest of a body that is too large is missing. */
+    /* A body larger than max-body is truncated here, so a parse error does not mean that it is invalid. */
     return is_valid || tx->body.length < tx->length ? OPCUA_EVENTS : OPCUA_INVALID_BODY;
 }

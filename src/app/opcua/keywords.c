@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* OPC UA keywords. The conditions with an alias are those of Snort 3. */
+/* OPC UA keywords. Keywords with an alias are those of Snort 3. */
 #include <errno.h>
 
 #include "opcua_priv.h"
@@ -39,21 +39,21 @@ static bool get_item(const struct app_tx *base, struct app_selector which, struc
 
 const struct keyword keyword_opcua_body = {
     .name = "opcua.body",
-    .help = "body of an OPC UA message: the node id of its type, and the parameters of the service",
+    .help = "body of an OPC UA message: its type id, and the parameters of the service",
     .kind = KEYWORD_BUFFER,
     .scope = { applications, APP_BOTH },
 };
 
 const struct keyword keyword_opcua_endpoint_url = {
     .name = "opcua.endpoint_url",
-    .help = "endpoint URL of an OPC UA hello or reverse hello",
+    .help = "endpoint URL of an OPC UA message HEL or RHE",
     .kind = KEYWORD_BUFFER,
     .scope = { applications, APP_BOTH },
 };
 
 const struct keyword keyword_opcua_security_policy = {
     .name = "opcua.security_policy",
-    .help = "URI of the security policy when an OPC UA secure channel is opened",
+    .help = "URI of the security policy in an OPC UA message OPN",
     .kind = KEYWORD_BUFFER,
     .scope = { applications, APP_BOTH },
 };
@@ -92,7 +92,7 @@ static int type_parse(struct rule_parser *parser, struct span value)
         text = span_trim((struct span){ text.at + 1, text.length - 1 });
     while (name->name && !span_equal_nocase(text, name->name))
         name++;
-    if (!name->name) /* the numbers of the types are private */
+    if (!name->name) /* the numbers of enum opcua_type are internal */
         return rule_parser_error(parser, text,
                                  "expected HEL, ACK, ERR, RHE, OPN, MSG or CLO, or the name of one of "
                                  "these types");
@@ -139,7 +139,7 @@ const struct keyword keyword_opcua_service = {
     .name = "opcua.service",
     .aliases = { "opcua_msg_service" },
     .value = NUMBER_RANGE_FORM " or [!]NAME",
-    .help = "service of an OPC UA message by its name, or by the number of its node id: WriteRequest or 673",
+    .help = "service of an OPC UA message by name or by numeric type id: WriteRequest or 673",
     .kind = KEYWORD_TRANSACTION,
     .scope = { applications, APP_BOTH },
     .parse = service_parse,
@@ -150,7 +150,7 @@ const struct keyword keyword_opcua_node_id = {
     .name = "opcua.node_id",
     .aliases = { "opcua_node_id" },
     .value = NUMBER_RANGE_FORM,
-    .help = "number of the node id of the type of an OPC UA message, in any namespace: 673",
+    .help = "numeric type id (node id of the service) of an OPC UA message, in any namespace: 673",
     .kind = KEYWORD_TRANSACTION,
     .scope = { applications, APP_BOTH },
     .parse = number_parse,
@@ -173,7 +173,7 @@ const struct keyword keyword_opcua_node_namespace_index = {
     .name = "opcua.node_namespace_index",
     .aliases = { "opcua_node_namespace_index" },
     .value = NUMBER_RANGE_FORM,
-    .help = "namespace index of the node id of the type of an OPC UA message; 0 for all standard services",
+    .help = "namespace index of the type id of an OPC UA message; 0 for all standard services",
     .kind = KEYWORD_TRANSACTION,
     .scope = { applications, APP_BOTH },
     .parse = namespace_parse,
@@ -190,7 +190,7 @@ static bool status_match(const struct match_input *in, const void *data)
 const struct keyword keyword_opcua_status = {
     .name = "opcua.status",
     .value = NUMBER_RANGE_FORM,
-    .help = "status code of an OPC UA response, error or abort: &0xc0000000=0x80000000 for all bad ones",
+    .help = "status code of an OPC UA response, error or abort; &0xc0000000=0x80000000: any code of severity Bad",
     .kind = KEYWORD_TRANSACTION,
     .scope = { applications, APP_BOTH },
     .parse = number_parse,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* OPC UA in EVE events. Suricata has no such event, so all members are in the object "sluice". */
+/* EVE events of OPC UA. Suricata has no such event, so all members are in the object "sluice". */
 #include "opcua_priv.h"
 
-enum { LOGGED_ITEMS = 64 }; /* the event has the number of all items */
+enum { LOGGED_ITEMS = 64 }; /* item_count is the number of all items */
 
 static void log_items(const struct opcua_tx *tx, struct fields *out)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of OPC UA: message types, and the messages of services by the node ids of their binary encoding (OPC 10000-6,
- * annex A: NodeIds.csv). */
+/* Names of OPC UA message types, and of the requests and responses of services. The type id of a request or response is
+ * the node id of its binary encoding (OPC 10000-6, annex A: NodeIds.csv). */
 #include "opcua_priv.h"
 
 const struct number_name opcua_type_names[] = {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * OPC UA over TCP. Each chunk starts with its type, a letter for its place in the message, and its size. HEL, ACK, ERR,
- * RHE and OPN are one chunk, which is parsed when it is complete. MSG and CLO have the ids of the secure channel, of
- * its token and of the request, and a part of a body; the bodies of the chunks with the same request id are joined in a
- * transaction, which is complete with the last chunk. Bytes above the setting max-body are skipped.
+ * OPC UA over TCP. The header of a chunk has the message type, the chunk type (final, intermediate or abort) and the
+ * size. HEL, ACK, ERR, RHE and OPN are single chunks, which are parsed when they are complete. A chunk of MSG or CLO
+ * has the ids of the secure channel, its token and the request, and a part of the body. The bodies of the chunks with
+ * the same request id are reassembled in a transaction, which is complete with the last chunk. Bytes of a body beyond
+ * the setting max-body are skipped.
  *
- * Chunks of several messages may be mixed, so that a few transactions may be open. A chunk with an invalid head ends
- * parsing, because the position of the next one is unknown then.
+ * Chunks of several messages may be interleaved, so several transactions may be open. A chunk with an invalid header
+ * ends parsing, because the position of the next chunk is unknown.
  */
 #include <errno.h>
 
@@ -14,11 +15,11 @@
 #include "sluice/transfer.h"
 
 enum {
-    HEAD = 8,                           /* type, place, size */
+    HEAD = 8,                           /* message type, chunk type, size */
     SEQUENCE = 8,                       /* sequence number, request id */
     MESSAGE_HEAD = HEAD + 8 + SEQUENCE, /* channel and token before the sequence */
     WHOLE_MAX = 65535,                  /* size of a chunk that is parsed when it is complete */
-    CHUNK_MIN = 8192,                   /* smallest buffer of an endpoint (OPC 10000-6, 7.1.2.3) */
+    CHUNK_MIN = 8192,                   /* minimum size of an endpoint's buffer (OPC 10000-6, 7.1.2.3) */
     SIGNATURE_SHA1 = 20,                /* bytes at the end of a chunk */
     SIGNATURE_SHA256 = 32,
     FINAL = 'F',
@@ -27,11 +28,11 @@ enum {
 };
 
 struct opcua_side {
-    uint32_t stored, skipped; /* rest of the current chunk: bytes of the body, and bytes after them */
+    uint32_t stored, skipped; /* missing bytes of the current chunk: of the body, and of the signature */
     bool is_final;            /* the current chunk is the last one of its message */
     uint32_t chunk_max;       /* size of the receiver's buffer; 0: not known */
-    /* The transaction of the current chunk, which is open as long as stored or skipped are not 0; NULL: there is none,
-     * because the message was given up. */
+    /* The transaction of the current chunk, while stored or skipped is not 0. NULL: it was completed early, because too
+     * many messages were open. */
     struct opcua_tx *current;
 };
 
@@ -47,8 +48,8 @@ static const struct app_event events[OPCUA_EVENTS] = {
     [OPCUA_CHUNK_TOO_LARGE] = { "chunk_too_large", "a chunk is larger than the buffer that its receiver announced" },
     [OPCUA_BODY_TOO_LARGE] = { "body_too_large", "the body of a message is larger than max-body" },
     [OPCUA_TOO_MANY_MESSAGES] = { "too_many_messages", "more than eight messages wait for further chunks" },
-    [OPCUA_INVALID_TYPE_ID] = { "invalid_type_id", "a message does not start with the node id of a service" },
-    [OPCUA_NONZERO_NAMESPACE_INDEX] = { "nonzero_namespace_index", "the node id of a message is in another namespace" },
+    [OPCUA_INVALID_TYPE_ID] = { "invalid_type_id", "a message does not start with the type id of a service" },
+    [OPCUA_NONZERO_NAMESPACE_INDEX] = { "nonzero_namespace_index", "the type id of a message is not in namespace 0" },
     [OPCUA_ABNORMAL_VERSION] = { "abnormal_version", "the protocol version is not 0" },
     [OPCUA_INVALID_STRING] = { "invalid_string", "a string is longer than its message, or than the protocol allows" },
     [OPCUA_INVALID_BODY] = { "invalid_body", "the parameters of a service are invalid or incomplete" },
@@ -67,8 +68,8 @@ static const struct {
     [OPCUA_CLOSE] = { "CLO", MESSAGE_HEAD },
 };
 
-/* Returns the type of a message whose head begins with these bytes, of which there may be fewer than three;
- * OPCUA_NO_TYPE for none. */
+/* Returns the first type whose name begins with these bytes, of which only the first three count; OPCUA_NO_TYPE if
+ * there is none. */
 static enum opcua_type find_type(const uint8_t *head, uint32_t length)
 {
     for (enum opcua_type type = OPCUA_NO_TYPE + 1; type < OPCUA_TYPES; type++)
@@ -96,7 +97,7 @@ static bool is_in_direction(const struct opcua_tx *tx, enum flow_direction direc
     return tx->tx.directions >> direction & 1;
 }
 
-/* Parses the body, of which the end may be missing, and completes the transaction. Returns false if there is no memory.
+/* Parses the body and completes the transaction. `has_end`: the body is complete. Returns false if there is no memory.
  */
 static bool finish_message(struct app_context *context, struct opcua_tx *tx, enum flow_direction direction,
                            bool has_end)
@@ -112,8 +113,8 @@ static bool finish_message(struct app_context *context, struct opcua_tx *tx, enu
     return !failed;
 }
 
-/* Gets the open transaction of a request id, or a new one. When too many are open, the oldest one is completed without
- * its further chunks. Returns NULL if there is no memory. */
+/* Returns the open transaction of the chunk's message, or a new one. When too many are open, the oldest one is
+ * completed without the missing chunks. Returns NULL if there is no memory. */
 static struct opcua_tx *get_message(struct app_context *context, struct opcua_state *state,
                                     enum flow_direction direction, enum opcua_type type, const uint8_t *head)
 {
@@ -156,8 +157,8 @@ static void count_chunk(struct app_context *context, const struct opcua_side *si
 
 /* --- Chunks that are parsed when they are complete --------------------------------------------------- */
 
-/* Reads a string of at most `limit` bytes and stores it. Returns OPCUA_EVENTS, or the event that it causes; *failed: no
- * memory. */
+/* Reads a string of at most `limit` bytes and stores it. Returns the event to set, or OPCUA_EVENTS if there is none;
+ * *failed: no memory. */
 static enum opcua_event store_string(struct app_context *context, struct cursor *cur, uint32_t limit,
                                      struct buffer *out, bool *failed)
 {
@@ -173,7 +174,7 @@ static enum opcua_event store_string(struct app_context *context, struct cursor 
     return OPCUA_EVENTS;
 }
 
-/* HEL and ACK: the version, and the sizes of the sender's buffers for receiving and sending. */
+/* Parses HEL and ACK: the version, and the sizes of the sender's receive and send buffers. */
 static enum opcua_event parse_hello(struct app_context *context, struct opcua_state *state, struct opcua_tx *tx,
                                     struct cursor cur, bool *failed)
 {
@@ -184,7 +185,7 @@ static enum opcua_event parse_hello(struct app_context *context, struct opcua_st
     opcua_read_u32(&cur, &state->side[peer].chunk_max);
     if (state->side[peer].chunk_max < CHUNK_MIN)
         state->side[peer].chunk_max = CHUNK_MIN;
-    cursor_skip(&cur, 4 + 4 + 4); /* buffer for sending, highest size of a message, highest number of chunks */
+    cursor_skip(&cur, 4 + 4 + 4); /* send buffer, maximum message size, maximum number of chunks */
     if (tx->type == OPCUA_HELLO)
         event = store_string(context, &cur, OPCUA_TEXT_MAX, &tx->text, failed);
     return tx->version != 0 ? OPCUA_ABNORMAL_VERSION : event;
@@ -222,7 +223,7 @@ static uint8_t find_signature(const struct buffer *policy)
     return SIGNATURE_SHA256;
 }
 
-/* OpenSecureChannel, which is encrypted unless its security policy is None. */
+/* Parses OPN, which is encrypted unless the security policy is None. */
 static enum opcua_event parse_open(struct app_context *context, struct opcua_state *state, struct opcua_tx *tx,
                                    struct cursor cur, bool *failed)
 {
@@ -263,7 +264,8 @@ static enum opcua_event (*const parsers[OPCUA_TYPES])(struct app_context *contex
     [OPCUA_OPEN] = parse_open,   [OPCUA_REVERSE_HELLO] = parse_reverse_hello,
 };
 
-/* Handles a complete chunk of another type than MSG and CLO, or an abort chunk. Returns false if there is no memory. */
+/* Handles a complete chunk: an abort chunk, or a chunk of types other than MSG and CLO. Returns false if there is no
+ * memory. */
 static bool handle_whole(struct app_context *context, struct opcua_state *state, enum flow_direction direction,
                          enum opcua_type type, const uint8_t *bytes, uint32_t size)
 {
@@ -292,7 +294,7 @@ static bool handle_whole(struct app_context *context, struct opcua_state *state,
 
 /* --- Chunks of MSG and CLO --------------------------------------------------------------------------- */
 
-/* Starts a chunk with the head `head`. Returns false if there is no memory. */
+/* Starts a chunk of MSG or CLO with its header. Returns false if there is no memory. */
 static bool start_chunk(struct app_context *context, struct opcua_state *state, enum flow_direction direction,
                         enum opcua_type type, const uint8_t *head)
 {
@@ -310,7 +312,7 @@ static bool start_chunk(struct app_context *context, struct opcua_state *state, 
     return true;
 }
 
-/* Adds bytes to the current chunk and returns their number; UINT32_MAX: there is no memory. */
+/* Adds bytes to the current chunk. Returns how many of the bytes belong to it, or UINT32_MAX if there is no memory. */
 static uint32_t add_to_chunk(struct app_context *context, struct opcua_state *state, enum flow_direction direction,
                              const uint8_t *bytes, uint32_t length)
 {
@@ -339,7 +341,7 @@ static uint32_t add_to_chunk(struct app_context *context, struct opcua_state *st
     return stored + skipped;
 }
 
-/* Returns the event that a head causes which ends parsing; OPCUA_EVENTS if it is valid. */
+/* Checks the header of a chunk. Returns the event of an invalid header, which ends parsing, or OPCUA_EVENTS. */
 static enum opcua_event check_head(enum opcua_type type, const uint8_t *head, bool *is_whole)
 {
     uint32_t size = load_le32(head + 4);
@@ -477,8 +479,9 @@ static void opcua_transfer(struct app_context *context, void *data, struct trans
 
 /* --- Detection and settings -------------------------------------------------------------------------- */
 
-/* A connection starts with HEL or RHE, which the other side answers with ACK or HEL. Their sizes, texts and versions
- * are distinctive enough for any port. On the port of the protocol any valid head is accepted. */
+/* A connection starts with HEL, which the server answers with ACK, or with RHE, which the client answers with HEL.
+ * Their type, size and text length are distinctive enough for any port. On the ports of the protocol any valid header
+ * is accepted. */
 static enum app_probe_result opcua_probe(const struct app_probe *in)
 {
     enum opcua_type type = find_type(in->bytes, in->length);
@@ -519,7 +522,7 @@ static const struct setting setting_rows[] = {
       .low = 1024,
       .high = OPCUA_BODY_LIMIT,
       .default_value = "64k",
-      .help = "Bytes of the body of a message that are stored for parsing and for rules; further ones are skipped" },
+      .help = "Bytes of a message body that are stored for parsing and for rules; further bytes are skipped" },
     { .name = "eve.types.opcua", .type = SETTING_SECTION, .help = "Event type opcua: a message of OPC UA" },
     { .name = NULL },
 };

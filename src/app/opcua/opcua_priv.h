@@ -10,8 +10,8 @@
 
 enum {
     OPCUA_OPEN_MAX = 8,             /* messages of a flow that wait for further chunks */
-    OPCUA_BODY_LIMIT = 1024 * 1024, /* highest value of the setting max-body */
-    OPCUA_TEXT_MAX = 4096,          /* highest length of URLs and reasons (OPC 10000-6, 7.1.2) */
+    OPCUA_BODY_LIMIT = 1024 * 1024, /* maximum of the setting max-body */
+    OPCUA_TEXT_MAX = 4096,          /* maximum length of URLs and reasons (OPC 10000-6, 7.1.2) */
 };
 enum { OPCUA_COMPLETE = 1 };
 
@@ -42,7 +42,7 @@ enum opcua_type {
     OPCUA_TYPES,
 };
 
-/* What is known about the protection of messages in the secure channel. */
+/* Protection of the messages in the secure channel, as far as it is known. */
 enum opcua_security {
     OPCUA_SECURITY_UNKNOWN, /* OpenSecureChannel was not seen */
     OPCUA_SECURITY_NONE,
@@ -54,8 +54,8 @@ struct opcua_tx {
     struct app_tx tx;
     uint8_t type;     /* enum opcua_type; OPCUA_NO_TYPE: the transaction only has events */
     uint8_t security; /* enum opcua_security, of OPCUA_OPEN, OPCUA_MESSAGE and OPCUA_CLOSE */
-    bool is_aborted;  /* the sender ended the message by an abort chunk */
-    bool is_opaque;   /* the body is encrypted, or cannot be read for another reason */
+    bool is_aborted;  /* the sender ended the message with an abort chunk */
+    bool is_opaque;   /* the body is encrypted, or cannot be parsed for another reason */
     bool has_type_id, has_handle, has_status;
     bool is_numeric;          /* the type id is a number: `type_id` is set */
     uint16_t namespace_index; /* of the type id */
@@ -64,10 +64,10 @@ struct opcua_tx {
     uint32_t version;               /* of HEL and ACK */
     uint32_t channel, request_id;   /* of OPN, MSG and CLO */
     uint32_t chunks;                /* number of chunks of the message */
-    uint64_t length;                /* bytes of the whole body, of which `body` has the first ones */
+    uint64_t length;                /* of the whole body in bytes; `body` may have only its start */
     struct buffer body;             /* type id and parameters */
     struct buffer text, server_uri; /* text: URL of HEL and RHE, reason of ERR, security policy of OPN */
-    struct buffer items, item_ends; /* node ids as text, one after the other; end of each, as uint32_t */
+    struct buffer items, item_ends; /* node ids as text without separators; end of each, as uint32_t */
 };
 
 struct opcua_settings {
@@ -83,7 +83,7 @@ static inline bool opcua_read_u32(struct cursor *cur, uint32_t *out)
     return bytes;
 }
 
-/* Reads a string or byte string. The length -1 is a null string, which is read as an empty one. */
+/* Reads a String or ByteString. A null string (length -1) is read as an empty one. */
 bool opcua_read_string(struct cursor *cur, struct cursor *out);
 
 /* --- body.c, value.c --------------------------------------------------------------------------------- */
@@ -93,24 +93,24 @@ struct opcua_node_id {
     enum opcua_id_kind kind;
     uint16_t namespace_index;
     uint32_t number;
-    struct cursor bytes; /* of the other kinds */
+    struct cursor bytes; /* of kinds other than OPCUA_ID_NUMBER */
 };
 bool opcua_read_node_id(struct cursor *cur, struct opcua_node_id *out);
-/* Skip a value of a type of the binary encoding. They return false at the end of the bytes, for invalid values and for
- * values that are nested too deeply. */
+/* Each function skips one value in binary encoding. It returns false if the value is truncated, invalid or nested too
+ * deeply. */
 bool opcua_skip_extension_object(struct cursor *cur);
 bool opcua_skip_diagnostic_info(struct cursor *cur);
 bool opcua_skip_variant(struct cursor *cur);
 bool opcua_skip_data_value(struct cursor *cur);
 
-/* Parses the body of a message. Returns the event that it causes, or OPCUA_EVENTS; *failed: no memory. */
+/* Parses the body of a message. Returns the event to set, or OPCUA_EVENTS if there is none; *failed: no memory. */
 enum opcua_event opcua_parse_body(struct heap *heap, struct opcua_tx *tx, bool *failed);
 
 /* --- names.c, keywords.c, log.c ---------------------------------------------------------------------- */
 
 extern const struct number_name opcua_type_names[]; /* the first OPCUA_TYPES - 1 names are in the order of the types */
-extern const struct number_name opcua_services[];   /* by the number of the binary encoding's node id */
-/* Returns the name of the service message with this number; NULL: there is none. */
+extern const struct number_name opcua_services[];   /* names by numeric type id */
+/* Returns the name of the request or response with this type id; NULL: there is none. */
 const char *opcua_service_name(uint32_t number);
 
 enum { OPCUA_BUFFERS = 4, OPCUA_CONDITIONS = 5 };

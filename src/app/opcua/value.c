@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Values of the binary encoding (OPC 10000-6, 5.2), which have to be skipped to find the values after them. Variants,
- * data values and diagnostic infos contain each other; an array needs at least a byte for each element, so that the
- * work is proportional to the bytes.
+ * DataValues and DiagnosticInfos can be nested. Each element of an array takes at least one byte, so the time to skip a
+ * value is proportional to its length.
  */
 #include "opcua_priv.h"
 
 enum {
-    DEPTH_MAX = 16, /* of values in values */
+    DEPTH_MAX = 16, /* of nested values */
     GUID = 16,
     NULL_STRING = -1,
 };
@@ -31,10 +31,10 @@ static bool skip_string(struct cursor *cur)
     return opcua_read_string(cur, &string);
 }
 
-/* Reads a node id without flags in its first byte. */
+/* Reads a node id after its first byte, of which `encoding` is the part without flags. */
 static bool read_node_id(struct cursor *cur, uint8_t encoding, struct opcua_node_id *out)
 {
-    static const uint8_t sizes[] = { 1, 3, 6, 2, 2 + GUID, 2 }; /* up to a string that may follow */
+    static const uint8_t sizes[] = { 1, 3, 6, 2, 2 + GUID, 2 }; /* without the string of kinds that have one */
     static const enum opcua_id_kind kinds[] = { OPCUA_ID_NUMBER, OPCUA_ID_NUMBER, OPCUA_ID_NUMBER,
                                                 OPCUA_ID_STRING, OPCUA_ID_GUID,   OPCUA_ID_OPAQUE };
     const uint8_t *at = encoding < sizeof(sizes) ? cursor_read(cur, sizes[encoding]) : NULL;
@@ -70,7 +70,7 @@ bool opcua_read_node_id(struct cursor *cur, struct opcua_node_id *out)
 
 static bool skip_node_id(struct cursor *cur)
 {
-    enum { NAMESPACE_URI = 0x80, SERVER_INDEX = 0x40 }; /* of an expanded node id */
+    enum { NAMESPACE_URI = 0x80, SERVER_INDEX = 0x40 }; /* flags of an ExpandedNodeId */
     struct opcua_node_id id;
     uint8_t encoding;
 
@@ -98,7 +98,7 @@ static bool skip_qualified_name(struct cursor *cur)
     return cursor_skip(cur, 2) && skip_string(cur);
 }
 
-/* Diagnostic infos contain at most one other. */
+/* A DiagnosticInfo contains at most one other, so this is a loop. */
 bool opcua_skip_diagnostic_info(struct cursor *cur)
 {
     enum { NUMBERS = 0x0f, INFO = 0x10, STATUS = 0x20, INNER = 0x40 };
@@ -121,7 +121,7 @@ static bool skip_variant(struct cursor *cur, unsigned depth);
 
 static bool skip_data_value(struct cursor *cur, unsigned depth)
 {
-    static const uint8_t sizes[] = { 0, 4, 8, 8, 2, 2 }; /* by the bits of the mask; the first one is the value */
+    static const uint8_t sizes[] = { 0, 4, 8, 8, 2, 2 }; /* by the bits of the mask; bit 0 is the value */
     size_t size = 0;
     uint8_t mask;
 
@@ -132,7 +132,7 @@ static bool skip_data_value(struct cursor *cur, unsigned depth)
     return cursor_skip(cur, size);
 }
 
-/* Types of values in a variant, from 1 on: those of a fixed size, and those with a function. */
+/* Built-in types by their number, for values in a variant: the size, or the function that skips a value. */
 enum { TYPE_DATA_VALUE = 23, TYPE_VARIANT = 24, TYPE_DIAGNOSTIC_INFO = 25 };
 static const struct {
     uint8_t size;

@@ -43,7 +43,7 @@ const struct keyword keyword_s7comm_block = {
 
 const struct keyword keyword_s7comm_service = {
     .name = "s7comm.service",
-    .help = "name of the service of the functions plc_control and plc_stop of S7comm: P_PROGRAM or _DELE",
+    .help = "name of the service that an S7comm job plc_control or plc_stop requests: P_PROGRAM or _DELE",
     .kind = KEYWORD_BUFFER,
     .scope = { applications, APP_BOTH },
 };
@@ -93,7 +93,7 @@ static int reference_parse(struct rule_parser *parser, struct span value)
 const struct keyword keyword_s7comm_pdu_reference = {
     .name = "s7comm.pdu_reference",
     .value = NUMBER_RANGE_FORM,
-    .help = "reference of an S7comm PDU, which a response repeats",
+    .help = "PDU reference of an S7comm PDU; a response has the reference of its request",
     .kind = KEYWORD_TRANSACTION,
     .scope = { applications, APP_BOTH },
     .parse = reference_parse,
@@ -186,7 +186,7 @@ static int group_parse(struct rule_parser *parser, struct span value)
 const struct keyword keyword_s7comm_userdata_group = {
     .name = "s7comm.userdata_group",
     .value = NUMBER_RANGE_FORM " or [!]NAME",
-    .help = "group of functions of S7comm user data by name or number: mode_transition, programmer, cyclic_data, "
+    .help = "function group of S7comm user data by name or number: mode_transition, programmer, cyclic_data, "
             "blocks, cpu, security, pbc or time",
     .kind = KEYWORD_TRANSACTION,
     .scope = { applications, APP_BOTH },
@@ -204,7 +204,7 @@ static bool subfunction_match(const struct match_input *in, const void *data)
 const struct keyword keyword_s7comm_userdata_subfunction = {
     .name = "s7comm.userdata_subfunction",
     .value = NUMBER_RANGE_FORM,
-    .help = "function of S7comm user data within its group",
+    .help = "number of the function of S7comm user data within its function group",
     .kind = KEYWORD_TRANSACTION,
     .scope = { applications, APP_BOTH },
     .parse = byte_parse,
@@ -216,15 +216,16 @@ const struct keyword keyword_s7comm_userdata_subfunction = {
 struct item_condition {
     bool has_area, has_db, has_address;
     struct number_range area, db;
-    struct number_range address; /* one of the bytes */
+    struct number_range address; /* of any byte of the item */
 };
 
-/* Whether a byte of the item has an address in the range. */
+/* Returns whether any byte of the item has an address in the range. */
 static bool has_address(const struct number_range *range, const struct s7comm_item *item)
 {
     uint64_t first = item->address, last = first + item->size - 1;
 
-    /* Outside of a range is each of two ends; inside is the first byte, or the start of the range. */
+    /* A negated range matches if the first or the last byte is outside of it. Another range matches if it contains the
+     * first byte, or if it begins within the item. */
     if (range->negated)
         return number_range_has(range, first) || number_range_has(range, last);
     return number_range_has(range, first) || (range->low >= first && range->low <= last);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* S7comm in EVE events. Suricata has no such event, so all members are in the object "sluice". */
+/* EVE events of S7comm. Suricata has no such event, so all members are in the object "sluice". */
 #include "s7comm_priv.h"
 
-enum { LOGGED_ITEMS = 32 }; /* the event has the number of all items */
+enum { LOGGED_ITEMS = 32 }; /* item_count is the number of all items */
 
 static void log_items(const struct s7comm_tx *tx, struct fields *out)
 {

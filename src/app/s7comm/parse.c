@@ -25,7 +25,7 @@ static bool add_item(struct heap *heap, struct s7comm_tx *tx, const struct s7com
     return buffer_append(heap, &tx->items, item, sizeof(*item), UINT32_MAX) == sizeof(*item);
 }
 
-/* S7ANY: type, number of elements, data block, area, address in bits. */
+/* Parses an S7ANY item: type, number of elements, data block, area, address in bits. */
 static bool parse_any(struct heap *heap, struct s7comm_tx *tx, struct cursor spec, bool *failed)
 {
     enum { LENGTH = 9 };
@@ -37,7 +37,7 @@ static bool parse_any(struct heap *heap, struct s7comm_tx *tx, struct cursor spe
     item = (struct s7comm_item){ .type = at[0], .count = load_be16(at + 1), .db = load_be16(at + 3), .area = at[5] };
     item.address = load_be32(at + 5) & 0xffffff;
     item.size = element_size(item.type) * item.count;
-    /* The number of a counter or timer is no number of bits. */
+    /* The address of a counter or timer is its number, not an address in bits. */
     if (item.area < AREA_COUNTERS || item.area > AREA_IEC_TIMERS) {
         item.bit = item.address & 7;
         item.address >>= 3;
@@ -50,7 +50,7 @@ static bool parse_any(struct heap *heap, struct s7comm_tx *tx, struct cursor spe
     return true;
 }
 
-/* DBREAD: the number of parts, and for each of them its size, data block and address. */
+/* Parses a DBREAD item: the number of parts, and for each part its size, data block and address. */
 static bool parse_db_read(struct heap *heap, struct s7comm_tx *tx, struct cursor spec, bool *failed)
 {
     enum { PART = 5, TYPE_BYTE = 2 };
@@ -75,7 +75,7 @@ static bool parse_db_read(struct heap *heap, struct s7comm_tx *tx, struct cursor
     return true;
 }
 
-/* The variables of a request to read or write. Items of other forms, such as symbolic ones, are skipped. */
+/* Parses the variables that a job reads or writes. Items of other syntaxes, such as symbolic ones, are skipped. */
 static bool parse_items(struct heap *heap, struct s7comm_tx *tx, struct cursor cur, bool *failed)
 {
     enum { SPECIFICATION = 0x12, SYNTAX_ANY = 0x10, SYNTAX_DB_READ = 0xb0 };
@@ -103,7 +103,7 @@ static bool parse_items(struct heap *heap, struct s7comm_tx *tx, struct cursor c
 
 /* --- Other functions --------------------------------------------------------------------------------- */
 
-/* Stores the location of a name with its length before it. */
+/* Stores the location of a name that follows its length. */
 static bool parse_name(struct s7comm_tx *tx, struct cursor cur)
 {
     uint8_t length;
@@ -115,7 +115,8 @@ static bool parse_name(struct s7comm_tx *tx, struct cursor cur)
     return true;
 }
 
-/* Downloads and the start of an upload: status, two unknown or error bytes, the upload's id, the name of the block. */
+/* Parses downloads and the start of an upload: status, two bytes that are unknown or an error code, the id of the
+ * upload, the name of the block. */
 static bool parse_block(struct heap *heap, struct s7comm_tx *tx, struct cursor cur, bool *failed)
 {
     (void)heap;
@@ -123,7 +124,7 @@ static bool parse_block(struct heap *heap, struct s7comm_tx *tx, struct cursor c
     return tx->rosctr != S7COMM_JOB || (cursor_skip(&cur, 1 + 2 + 4) && parse_name(tx, cur));
 }
 
-/* A service with its arguments; the first seven bytes are reserved. */
+/* Parses plc_control: seven reserved bytes, the arguments, and the name of the service. */
 static bool parse_control(struct heap *heap, struct s7comm_tx *tx, struct cursor cur, bool *failed)
 {
     uint16_t arguments;
@@ -141,7 +142,7 @@ static bool parse_stop(struct heap *heap, struct s7comm_tx *tx, struct cursor cu
     return tx->rosctr != S7COMM_JOB || (cursor_skip(&cur, 5) && parse_name(tx, cur));
 }
 
-/* The numbers of parallel jobs, and the length of PDUs. */
+/* Parses setup_communication: the maximum numbers of parallel jobs, and the maximum length of PDUs. */
 static bool parse_setup(struct heap *heap, struct s7comm_tx *tx, struct cursor cur, bool *failed)
 {
     (void)heap;
@@ -164,8 +165,8 @@ static const struct {
     { S7COMM_SETUP, parse_setup },
 };
 
-/* The head of user data: three constant bytes, length, method, kind and group, function, sequence number; responses
- * have an error code at its end. */
+/* Parses the header of user data: three constant bytes, length, method, kind and group, function, sequence number. The
+ * header of a response ends with an error code. */
 static bool parse_userdata(struct s7comm_tx *tx, struct cursor cur)
 {
     enum { HEAD = 8, RESPONSE = 12 };
@@ -226,7 +227,7 @@ enum s7comm_event s7comm_parse(struct heap *heap, struct s7comm_tx *tx, const ui
         is_valid = parse_userdata(tx, cur);
     else
         tx->has_function = cursor_u8(&cur, &tx->function);
-    /* A refused job has no parameters other than the function. */
+    /* The response to a refused job has no parameters other than the function. */
     if (tx->has_function && (tx->error_class == 0 || cursor_remaining(&cur) > 0))
         for (size_t i = 0; i < sizeof(parsers) / sizeof(parsers[0]); i++)
             if (parsers[i].function == tx->function)

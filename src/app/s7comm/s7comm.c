@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * S7comm over TPKT and COTP (tpkt.h). A PDU is in one data TPDU or, if the controller announced small ones, in several,
- * of which the last one has the bit EOT. PDUs are parsed when they are complete. TPDUs that open the connection are
- * skipped.
+ * S7comm over TPKT and COTP (tpkt.h). A PDU is in one data TPDU or, if the controller announced a small maximum size of
+ * TPDUs, in several, of which the last one has the EOT bit set. PDUs are parsed when they are complete. TPDUs that open
+ * the connection are skipped.
  *
- * A wrong TPKT header ends parsing, because the end of the packet is unknown then.
+ * An invalid TPKT header ends parsing, because the end of the packet is unknown.
  */
 #include <errno.h>
 
@@ -15,15 +15,15 @@
 enum { PROTOCOL = 0x32, HEADER = 10 };
 
 struct s7comm_state {
-    struct buffer part[FLOW_DIRECTIONS]; /* the PDU up to the current TPDU */
+    struct buffer part[FLOW_DIRECTIONS]; /* data of the incomplete PDU from previous TPDUs */
 };
 
 static const struct app_event events[S7COMM_EVENTS] = {
     [S7COMM_INVALID_TPKT] = { "invalid_tpkt", "a packet has an invalid TPKT or COTP header" },
     [S7COMM_INVALID_PROTOCOL] = { "invalid_protocol", "a PDU does not start with 0x32" },
     [S7COMM_INVALID_ROSCTR] = { "invalid_rosctr", "the type of a PDU is unknown" },
-    [S7COMM_INVALID_LENGTH] = { "invalid_length", "the lengths in the header of a PDU do not fit its packet" },
-    [S7COMM_INVALID_PARAMETER] = { "invalid_parameter", "the parameters do not fit the function" },
+    [S7COMM_INVALID_LENGTH] = { "invalid_length", "the lengths in the header of a PDU contradict its length" },
+    [S7COMM_INVALID_PARAMETER] = { "invalid_parameter", "the parameters are invalid for the function" },
     [S7COMM_TOO_LONG] = { "too_long", "a PDU in several packets is longer than 65535 bytes" },
 };
 

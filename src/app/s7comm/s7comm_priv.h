@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* S7comm, the protocol of Siemens S7-300 and S7-400, which newer controllers speak, too. Each PDU is a separate
+/* S7comm, the protocol of Siemens S7-300 and S7-400, which newer controllers support, too. Each PDU is a separate
  * transaction in its own direction. */
 #ifndef SLUICE_APP_S7COMM_PRIV_H
 #define SLUICE_APP_S7COMM_PRIV_H
@@ -37,11 +37,11 @@ enum s7comm_function {
 
 enum { S7COMM_AREA_DB = 0x84, S7COMM_AREA_INSTANCE_DB = 0x85 };
 
-/* A variable of a request to read or write. */
+/* A variable that a job reads or writes. */
 struct s7comm_item {
-    uint8_t area, type, bit; /* type: of the elements (transport size) */
-    uint16_t db, count;      /* number of the data block, of areas of data blocks; number of elements */
-    uint32_t address;        /* of the first byte; of counters and timers: their number */
+    uint8_t area, type, bit; /* type: transport size, the type of the elements */
+    uint16_t db, count;      /* db: number of the data block; count: number of elements */
+    uint32_t address;        /* of the first byte; for counters and timers, their number */
     uint32_t size;           /* bytes from `address` on, at least 1 */
 };
 
@@ -51,11 +51,11 @@ struct s7comm_tx {
     bool has_function, has_error, has_userdata;
     uint8_t rosctr, function;
     uint8_t error_class, error_code;  /* of S7COMM_ACK and S7COMM_ACK_DATA */
-    uint8_t kind, group, subfunction; /* of S7COMM_USERDATA: push, request or response; group and function */
+    uint8_t kind, group, subfunction; /* of S7COMM_USERDATA; kind: push, request or response */
     uint16_t reference, pdu_length;   /* pdu_length: of S7COMM_SETUP, otherwise 0 */
     struct buffer content;            /* parameters and data */
     struct buffer items;              /* struct s7comm_item */
-    uint32_t name_at, name_length;    /* location in `content` of a block's or service's name; 0: none */
+    uint32_t name_at, name_length;    /* name of a block or service in `content`; name_at 0: none */
 };
 
 static inline uint32_t s7comm_item_count(const struct s7comm_tx *tx)
@@ -68,7 +68,7 @@ static inline const struct s7comm_item *s7comm_get_item(const struct s7comm_tx *
     return (const struct s7comm_item *)(const void *)tx->items.bytes + index;
 }
 
-/* Whether the name of the PDU is that of a block; false: of a service of the controller. */
+/* Returns whether the name in the PDU is that of a block; otherwise it is that of a service of the controller. */
 static inline bool s7comm_names_block(const struct s7comm_tx *tx)
 {
     return tx->function >= S7COMM_REQUEST_DOWNLOAD && tx->function <= S7COMM_START_UPLOAD;
@@ -76,8 +76,8 @@ static inline bool s7comm_names_block(const struct s7comm_tx *tx)
 
 /* --- parse.c ----------------------------------------------------------------------------------------- */
 
-/* Parses a PDU, and stores its parameters and data. Returns the event that it causes, or S7COMM_EVENTS; *failed: no
- * memory. */
+/* Parses a PDU, and stores its parameters and data. Returns the event to set, or S7COMM_EVENTS if there is none;
+ * *failed: no memory. */
 enum s7comm_event s7comm_parse(struct heap *heap, struct s7comm_tx *tx, const uint8_t *bytes, uint32_t length,
                                bool *failed);
 

@@ -6,7 +6,7 @@ enum {
     VERSION = 3,
     LENGTH_MIN = 7, /* with a COTP header of three bytes */
     COTP_DATA = 0xf0,
-    COTP_DATA_LENGTH = 2, /* value of its length field at least */
+    COTP_DATA_LENGTH = 2, /* minimum of its length field */
     COTP_END = 0x80,
 };
 

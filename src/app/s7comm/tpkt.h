@@ -9,7 +9,7 @@
 
 enum tpkt_result {
     TPKT_INCOMPLETE, /* more bytes are needed */
-    TPKT_INVALID,    /* the end of the packet is unknown, or its TPDU is invalid */
+    TPKT_INVALID,    /* the TPKT header, and so the end of the packet, or the TPDU is invalid */
     TPKT_OTHER,      /* a TPDU without data, such as those that open the connection */
     TPKT_DATA,
 };
@@ -19,7 +19,7 @@ struct tpkt {
     bool is_last;       /* the message ends with this packet (EOT) */
 };
 enum tpkt_result tpkt_parse(const uint8_t *bytes, uint32_t length, struct tpkt *out);
-/* Whether the first data TPDU of a connection starts with this byte, and has at least `length` bytes. */
+/* Detects a protocol whose first data TPDU starts with the byte `protocol` and has at least `length` bytes of data. */
 enum app_probe_result tpkt_probe(const struct app_probe *in, uint8_t protocol, uint32_t length);
 
 #endif

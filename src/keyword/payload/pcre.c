@@ -7,7 +7,7 @@
  * struct inspect_limits then decides whether the condition matches, also if it is negated. Each worker has its own
  * match state, a struct pcre_scratch.
  *
- * Ownership: release() frees the compiled pattern; until the condition belongs to a rule, parse() does.
+ * Ownership: release() frees the compiled pattern. If the condition cannot be added to the rule, parse() frees it.
  */
 #include "pcre_scratch_priv.h"
 

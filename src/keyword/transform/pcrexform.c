@@ -3,7 +3,7 @@
  * pcrexform:"/get\?data=(.*)"; replaces the buffer by the text that the capture group of a regular expression matched.
  * PCRE2's limits are fixed (transform_scratch.c): detect.pcre-match-limit does not apply.
  *
- * Ownership: release() frees the compiled pattern; until the transform belongs to a rule, parse() does.
+ * Ownership: release() frees the compiled pattern. If the transform cannot be added to the rule, parse() frees it.
  */
 #include "keyword/payload/pcre_scratch_priv.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * VXLAN (RFC 7348). Receivers ignore its reserved bits, which extensions use (group policy, GPE). Permissive mode
- * decodes such packets, too; strict mode treats them as plain UDP. Decoding of the inner packet begins behind its
- * Ethernet header.
+ * VXLAN (RFC 7348). Receivers ignore the reserved bits, which extensions use (group policy, GPE). Permissive mode
+ * decodes packets with reserved bits set; strict mode treats them as plain UDP. Decoding of the inner packet begins
+ * after its Ethernet header.
  */
 #include "decode_priv.h"
 

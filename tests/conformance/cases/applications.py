@@ -376,7 +376,7 @@ nfs2_rules = [
     (2, rule('nfs', 'file.data; content:"EVIL-VIRUS"; flow:to_server;')),
     (0, rule('nfs', 'file.data; content:"EVIL-VIRUS"; flow:to_client;')),
     (2, rule('nfs', 'nfs_procedure:8; nfs.version:2;')),
-    (1, rule('nfs', 'filesize:16;')), # over UDP a flow has no end at which the file is complete
+    (1, rule('nfs', 'filesize:16;')), # a UDP flow has no end that completes the file
     (0, rule('nfs', 'nfs_procedure:7;')),
 ]
 nfs2_events = ['1 event_type=fileinfo fileinfo.size=16 fileinfo.state=CLOSED proto=TCP',

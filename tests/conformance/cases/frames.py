@@ -218,7 +218,7 @@ vnc_rules = [
 enip = tcp(44818, client(struct.pack('<HHII8sI', 0x65, 4, 0, 0, b'context!', 0) + b'\1\0\0\0'),
            client(struct.pack('<HHII8sI', 0x6f, 24, 0, 0, b'second..', 0) + b'\0\0\0\0\0\0\2\0\0\0\0\0\xb2\0\x08\0' +
                   b'\x0e\3\x20\1\x24\1\x30\7'))
-# Three services in a Multiple Service Packet, of which the second one comes first; and their responses.
+# A Multiple Service Packet with three services, the second of which has the lowest offset, and its response.
 SERVICES = struct.pack('<HHHH', 3, 16, 8, 22) + b'\x4c\2\x20\x6b\x25\0\1\1' + b'\x0e\1\x20\4AA' + b'\x10\1\x20\5BBBB'
 ANSWERS = struct.pack('<HHH', 2, 6, 12) + b'\xcc\0\0\0CD' + b'\x8e\0\x05\0'
 

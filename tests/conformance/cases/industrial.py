@@ -215,7 +215,7 @@ values = tcp(20000, client(SELECT), server(frame(b'\xc1\x81\0\0\x1e\5\0\0\0\1' +
                                                  b'\x1e\6\0\0\0\1' + struct.pack('<d', 1e300), 0x44)))
 
 
-# --- DNP3: files, whose points begin with their size
+# --- DNP3: file objects, whose points are preceded by their size
 
 
 def file_object(variation, point):

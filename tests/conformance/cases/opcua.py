@@ -138,7 +138,7 @@ session_events = [
     '1 event_type=opcua sluice.opcua.service=CallRequest sluice.opcua.items.1=ns=2;i=5000',
 ]
 
-# --- Two mixed messages in chunks, one that is aborted, and a connection that the server opens
+# --- Two messages with interleaved chunks, a message that is aborted, and a connection that the server opens
 
 LONG = request(673, array(*[write_value(PUMP, b'\x0c' + string('y' * 900))] * 2))
 chunked = [*OPENED, client(message(LONG[:600], 3, final=b'C')), client(message(READ[:40], 4, final=b'C')),

@@ -55,8 +55,8 @@ tunnel_events = [
     '1 event_type=flow src_port=40005 app_proto=ssh app_proto_orig=http',
     '1 event_type=tls src_port=40000 tx_id=0', '1 event_type=http src_port=40001 http.url=/inside tx_id=0']
 
-# RTSP that begins with OPTIONS, a method of HTTP, too, is RTSP. Methods that HTTP does not define are HTTP on any port if
-# the line has a version.
+# A connection that begins with OPTIONS, also a method of HTTP, and a URI of RTSP is RTSP. A request line with a method
+# that HTTP does not define is HTTP on any port if it has an HTTP version.
 RTSP = server(b'RTSP/1.0 200 OK\r\nCSeq: 1\r\n\r\n')
 
 

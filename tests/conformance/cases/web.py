@@ -196,7 +196,7 @@ scopes = [
     (0, 'alert udp any any -> any 4001 (content:"second";)'),
 ]
 
-# --- Upgrades: to an unknown protocol, which leaves the flow HTTP, to one that its bytes identify, and without bytes
+# --- Upgrades: to an unknown protocol (the flow remains HTTP), to a detected protocol, and without further bytes
 
 UPGRADE = request('POST /attach HTTP/1.1', Connection='Upgrade', Upgrade='tcp'), \
     server(b'HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n')
