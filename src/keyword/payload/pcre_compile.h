@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Compiles regular expressions of rules. The compiled code is allocated with malloc(), not in the rule list's arena: an
- * arena would also keep the temporary memory of PCRE2, whose JIT compiler needs ten times the size of the code. */
+ * arena would also keep the temporary memory of PCRE2, whose JIT compiler needs several times the size of the code. */
 #ifndef SLUICE_KEYWORD_PCRE_COMPILE_H
 #define SLUICE_KEYWORD_PCRE_COMPILE_H
 
