@@ -25,7 +25,7 @@ enum { LITERAL_MAX = STREAM_BEFORE_MAX };
  * at its offset (anchored.c) instead of searched. LITERAL_ANYWHERE: offset or reach is unknown. */
 enum { LITERAL_ANYWHERE = UINT32_MAX, LITERAL_NEAR = 128 };
 
-/* Length to which pattern trimming cuts longer literals of streams, in bytes. */
+/* Length to which pattern trimming cuts longer literals of streams and growing buffers, in bytes. */
 enum { LITERAL_STREAM_PART = 16 };
 
 enum { LITERAL_STRONG = 18 /* a literal with this strength (six letters) is seldom found by chance */ };
@@ -75,8 +75,7 @@ uint8_t literal_fold(uint8_t byte, bool nocase);
 
 /* --- trim.c --------------------------------------------------------------------------------------- */
 
-/* Replaces the long literals of a matcher by parts of them, except literals of growing buffers. Returns 0 or
- * -ENOMEM. */
+/* Replaces the long literals of a matcher by parts of them. Returns 0 or -ENOMEM. */
 int literals_trim(struct literal *const *literals, uint32_t count);
 
 /* --- precheck.c ----------------------------------------------------------------------------------- */
