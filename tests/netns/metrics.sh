@@ -22,6 +22,7 @@ ask() { gateway "$SLUICE" "$@" --socket "$WORK/ips.control"; }
 
 # start_metrics ARGS...: in the gateway; returns when it listens. Sets METRICS.
 start_metrics() {
+	: >"$WORK/metrics.log" # the shell in the background would empty it only after wait_running has read it
 	# Not by gateway(): the process id would be that of a shell in between. Descriptor 9 must not reach the HTTP process.
 	ip netns exec "$P-gw" "$SLUICE" metrics --socket "$WORK/ips.control" "$@" >"$WORK/metrics.log" 2>&1 9</dev/null &
 	METRICS=$!
