@@ -87,8 +87,8 @@ def check_profile():
     assert instructions.total(profile.stages) == 1036
     recorded = {('tree', 'x'): {'flow': 100.0}}
     with contextlib.redirect_stdout(io.StringIO()):
-        assert instructions.compare({('tree', 'x'): ({'flow': 104.0}, {})}, recorded)
-        assert not instructions.compare({('tree', 'x'): ({'flow': 106.0}, {})}, recorded)
+        assert instructions.compare({('tree', 'x'): ({'flow': 102.0}, {})}, recorded)
+        assert not instructions.compare({('tree', 'x'): ({'flow': 104.0}, {})}, recorded)
 
 
 if __name__ == '__main__':
