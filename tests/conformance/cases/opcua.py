@@ -184,7 +184,7 @@ secured_events = ['2 event_type=opcua sluice.opcua.msg_type=MSG sluice.opcua.rea
 
 BAD = [
     ('invalid_size', [message(b'', 2)[:4] + struct.pack('<I', 23) + bytes(16)]),
-    ('invalid_type', [chunk(b'XXX', bytes(24))]),
+    ('invalid_type', [chunk(b'ABC', bytes(24))]),
     ('invalid_chunk_type', [message(READ, final=b'X')]),
     ('invalid_chunk_type', [chunk(b'ERR', struct.pack('<I', 1) + string('no'), b'C')]),
     ('invalid_type_id', [message(numeric(2))]),
