@@ -78,6 +78,12 @@ struct worker;
 void explain_analysis(struct text *out, const struct ruleset *ruleset, uint32_t gid, uint32_t sid,
                       const struct worker *workers, unsigned count);
 
+/* Writes what detection searched and evaluated as a JSON object, for `sluice costs`: totals, from the last snapshots of
+ * the workers; and, if rules are timed, the searches with the most bytes and the most expensive rules. */
+struct app_shared;
+void explain_costs(struct text *out, const struct ruleset *ruleset, const struct app_shared *apps,
+                   const struct worker *workers, unsigned count);
+
 enum { CONTROL_PATH_SIZE = 512 };
 /* Reads the options of the control socket. Returns false if the configuration disables it. *needed is true if the
  * daemon must not start without the socket. `out` refers to `path` and to the configuration. */

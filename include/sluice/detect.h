@@ -248,6 +248,20 @@ struct rule_cost {
 /* Returns the cost of a rule; NULL for rules that are not timed: number 0, numbers from BUDGET_MAX_RULES on, and all
  * rules if rules are not timed (struct budget_options). */
 const struct rule_cost *detector_cost(const struct detector *detector, uint32_t number);
+/* Cost of a search: of a Hyperscan database in its use for one buffer and group of traffic. Measured with the costs of
+ * rules, and written by the worker; any thread may read it. Searches with numbers from BUDGET_MAX_SEARCHES on are not
+ * measured. */
+enum { BUDGET_MAX_SEARCHES = 4096 };
+struct search_cost {
+    _Atomic uint64_t scans, bytes, candidates; /* candidates: rules whose literal the search found */
+};
+/* Returns the cost since the ruleset is in use; NULL: not measured, or the detector uses another ruleset. */
+const struct search_cost *detector_search_cost(const struct detector *detector, const struct ruleset *ruleset,
+                                               uint32_t number);
+/* Number of searches of the ruleset; they are numbered from 0 on. */
+uint32_t ruleset_search_count(const struct ruleset *ruleset);
+/* Writes what a search searches, for which traffic, and its literals as members of the open JSON object. */
+void ruleset_describe_search(const struct ruleset *ruleset, uint32_t number, struct text *out);
 bool detector_is_timed(const struct detector *detector);
 /* Reads the next rule suspension that was not read yet; false: there is none. Called by one thread other than the
  * worker. */

@@ -10,8 +10,12 @@
 
 #include "sluice/config.h"
 #include "sluice/engine_limits.h"
+#include "sluice/text.h"
 
 enum { REPLAY_MAX_WORKERS = 64 };
+
+struct rule_names;
+struct ruleset;
 
 struct replay_options {
     const struct config *config;
@@ -26,9 +30,11 @@ struct replay_options {
     bool console;
     bool appends;            /* add events to an existing event file; false: replace it */
     struct ruleset *ruleset; /* borrowed: rules of replay_load_rules(); NULL: replay_run() loads them */
-    int stop_fd;             /* the replay ends early when this descriptor is readable; 0: no descriptor */
+    struct rule_names
+        *names;         /* borrowed: numbers the rules, which `costs` needs; must outlive the ruleset; NULL: none */
+    struct text *costs; /* measure the rules, and write explain_costs() to this text; NULL: do not */
+    int stop_fd;        /* the replay ends early when this descriptor is readable; 0: no descriptor */
 };
-struct ruleset;
 /* Loads the rules of the options. The caller frees *out by ruleset_free(). Returns 0, or -errno with a line in `error`.
  */
 int replay_load_rules(const struct replay_options *options, struct ruleset **out, char error[ENGINE_ERROR_SIZE]);

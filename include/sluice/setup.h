@@ -173,9 +173,6 @@ int setup_compile_rules(struct ruleset **out, struct rule_list *list, const stru
 /* Compiles the rules like setup_compile_rules(), but without databases, which takes much less time; for
  * ruleset_analyse(). */
 int setup_group_rules(struct ruleset **out, struct rule_list *list, const struct config *config, struct diag *diag);
-/* Parses and compiles the rules. Returns -ENOENT when a file cannot be read. */
-int setup_load_rules(struct ruleset **out, const struct config *config, const char *const *rule_files, size_t count,
-                     struct diag *diag);
 
 struct rule_load_options {
     const struct config *config;
@@ -187,6 +184,9 @@ struct rule_load_options {
     bool no_databases; /* as in struct ruleset_options */
     bool needs_rules;  /* fail with -EINVAL when rules were skipped and no rule is left */
 };
+/* Parses and compiles the rules. Returns -ENOENT when a file cannot be read. Ignores the members of `load` from
+ * `before` on. */
+int setup_load_rules(struct ruleset **out, const struct rule_load_options *load, struct diag *diag);
 /* Loads a ruleset. Skips rules and files that cannot be loaded; with engine.init-failure-fatal it fails instead. */
 int setup_load_ruleset(struct ruleset **out, const struct rule_load_options *load, struct diag *diag,
                        char error[ENGINE_ERROR_SIZE]);

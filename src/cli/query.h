@@ -54,6 +54,9 @@ int query_send_and_print(struct query *query, unsigned seconds, void (*print)(co
 /* Prints the message of a reply as JSON. Returns an exit code. */
 int query_print_json(const struct control_reply *reply);
 
+/* Prints the answer to `costs`; shared by `sluice costs` and `sluice replay --costs`. */
+void costs_print(const struct control_value *message);
+
 /* Prints the mode; shared by `sluice mode` and `sluice status`. */
 void mode_print(const struct control_value *message);
 

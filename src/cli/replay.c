@@ -1,12 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `sluice replay`: inspects capture files with the code of the daemon. */
-#include "cli_priv.h"
+#include "query.h"
 
+#include <string.h>
 #include <unistd.h>
 
 #include "sluice/replay.h"
+#include "sluice/rule.h"
 
-enum { OPTION_LOG_DIR = CLI_OPTION_OWN, OPTION_IPS, OPTION_CONSOLE, OPTION_NO_CONSOLE, OPTION_WORKERS, OPTION_SOCKET };
+enum {
+    OPTION_LOG_DIR = CLI_OPTION_OWN,
+    OPTION_IPS,
+    OPTION_CONSOLE,
+    OPTION_NO_CONSOLE,
+    OPTION_WORKERS,
+    OPTION_SOCKET,
+    OPTION_COSTS
+};
 
 struct arguments {
     struct cli_input input;
@@ -16,6 +26,7 @@ struct arguments {
     const char *socket; /* the argument of --unix-socket; NULL: none */
     unsigned long workers;
     bool inline_mode, console;
+    enum { COSTS_NONE, COSTS_TABLE, COSTS_JSON } costs;
 };
 
 static const struct cli_option options[] = {
@@ -43,9 +54,15 @@ static const struct cli_option options[] = {
       .group = "console",
       .help = "print events as readable lines to stdout; the default on a terminal" },
     { .id = OPTION_NO_CONSOLE, .name = "no-console", .group = "console", .help = "do not print events to stdout" },
+    { .id = OPTION_COSTS,
+      .name = "costs",
+      .group = "costs",
+      .argument = "FORMAT",
+      .help = "measure the rules, and at the end print what `sluice costs` prints, as `table` or `json`" },
     { .id = OPTION_SOCKET,
       .letter = 'S',
       .name = "unix-socket",
+      .group = "costs",
       .argument = "PATH",
       .help =
           "wait for capture files that clients such as suricatasc add on this socket (pcap-file), until `shutdown`" },
@@ -68,6 +85,13 @@ static int handle_option(void *user, const struct cli_option *option, const char
         break;
     case OPTION_WORKERS:
         return cli_number(&command_replay, option, value, 1, REPLAY_MAX_WORKERS, &arguments->workers);
+    case OPTION_COSTS:
+        if (strcmp(value, "table") != 0 && strcmp(value, "json") != 0) {
+            cli_error(&command_replay, "--costs needs table or json, not '%s'", value);
+            return EXIT_USAGE;
+        }
+        arguments->costs = *value == 't' ? COSTS_TABLE : COSTS_JSON;
+        break;
     case OPTION_CONSOLE:
     case OPTION_NO_CONSOLE:
         arguments->console = option->id == OPTION_CONSOLE;
@@ -78,8 +102,26 @@ static int handle_option(void *user, const struct cli_option *option, const char
     return 0;
 }
 
+static int print_costs(const struct arguments *arguments, const struct text *costs)
+{
+    const char *cause;
+    struct control_value *value;
+
+    if (costs->failed || !(value = control_value_parse(costs->bytes, costs->length, &cause))) {
+        cli_error(&command_replay, "out of memory");
+        return EXIT_FAILED;
+    }
+    if (arguments->costs == COSTS_JSON)
+        puts(costs->bytes);
+    else
+        costs_print(value);
+    control_value_free(value);
+    return EXIT_OK;
+}
+
 static int replay(const struct arguments *arguments, const struct config *config)
 {
+    struct text costs;
     const struct cli_input *input = &arguments->input;
     struct replay_options replay = {
         .config = config,
@@ -93,14 +135,24 @@ static int replay(const struct arguments *arguments, const struct config *config
         .console = arguments->console,
     };
     char error[ENGINE_ERROR_SIZE] = "";
+    int code = EXIT_OK;
 
+    text_init(&costs);
+    if (arguments->costs != COSTS_NONE) {
+        replay.costs = &costs;
+        replay.names = rule_names_new(); /* without memory, the costs of rules are missing */
+    }
     if (!replay.log_dir && !config_is_set(config, "log-dir"))
         replay.log_dir = ".";
     if (arguments->socket ? replay_serve(&replay, arguments->socket, error) : replay_run(&replay, error)) {
         cli_error(&command_replay, "%s", error);
-        return EXIT_FAILED;
+        code = EXIT_FAILED;
     }
-    return EXIT_OK;
+    if (!code && arguments->costs != COSTS_NONE)
+        code = print_costs(arguments, &costs);
+    text_clear(&costs);
+    rule_names_free(replay.names);
+    return code;
 }
 
 static int load_and_replay(const struct arguments *arguments)

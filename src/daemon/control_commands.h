@@ -83,9 +83,8 @@ void live_alerts_json(struct text *out, struct output *output, uint64_t after, u
  * matched in the flow. */
 void explain_flow(struct text *out, const struct flow_copy *flow, const struct rule_list *rules, unsigned worker,
                   bool all);
-/* Writes the EXPLAIN_COSTS most expensive rules as a JSON array. */
-enum { EXPLAIN_COSTS = 50 };
-void explain_costs(struct text *out, const struct rule_list *rules, const struct worker *workers, unsigned count);
+/* Maximum numbers of rules and searches that explain_costs() writes. */
+enum { EXPLAIN_COSTS = 50, EXPLAIN_SEARCHES = 20 };
 /* Writes a rule as a JSON object: if it is loaded, its text and the settings that changed it, otherwise why it is not
  * loaded. */
 void explain_rule(struct text *out, const struct rule_list *rules, const struct rule_ids *ids,

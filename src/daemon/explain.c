@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Writes flows and rules as JSON for `sluice explain`. A member has the name that EVE gives it, if EVE has the
- * value. */
+/* Writes flows, rules and costs as JSON for `sluice explain` and `sluice costs`. A member has the name that EVE gives
+ * it, if EVE has the value. */
 #include <netinet/in.h>
 #include <string.h>
 
@@ -8,6 +8,7 @@
 #include "sluice/app.h"
 #include "sluice/clock.h"
 #include "sluice/daemon.h"
+#include "sluice/decode.h"
 #include "sluice/detect.h"
 #include "sluice/exception.h"
 #include "sluice/flow.h"
@@ -208,12 +209,64 @@ static void put_cost_members(struct text *out, const struct output_overload_rule
     json_uint(out, "over_budget", cost->over_budget);
 }
 
-void explain_costs(struct text *out, const struct rule_list *rules, const struct worker *workers, unsigned count)
+/* Writes the counters that show how much detection has to do, from the last snapshots of the workers. */
+static void put_totals(struct text *out, const struct app_shared *apps, const struct worker *workers, unsigned count)
 {
-    struct output_overload_rule costs[EXPLAIN_COSTS];
-    unsigned found = rule_cost_ranking(workers, count, rules, costs, EXPLAIN_COSTS);
+    static const char transactions[] = "app_layer.tx.";
+    uint64_t packets = 0, bytes = 0, tx = 0;
+    struct detect_counters sum = { 0 };
 
-    json_array_open(out, NULL);
+    for (unsigned i = 0; i < count; i++) {
+        const struct worker_snapshot *snapshot = &workers[i].snapshot;
+
+        for (size_t k = 0; k < decode_counter_count(); k++) {
+            packets += strcmp(decode_counter_name(k), "pkts") == 0 ? snapshot->decode[k] : 0;
+            bytes += strcmp(decode_counter_name(k), "bytes") == 0 ? snapshot->decode[k] : 0;
+        }
+        for (size_t k = 0; k < app_counter_count(); k++)
+            tx += strncmp(app_counter_name(apps, k), transactions, strlen(transactions)) == 0 ? snapshot->app[k] : 0;
+        sum.scans += snapshot->detect.scans;
+        sum.bytes_scanned += snapshot->detect.bytes_scanned;
+        sum.candidates += snapshot->detect.candidates;
+        sum.evaluations += snapshot->detect.evaluations;
+        sum.matches += snapshot->detect.matches;
+    }
+    json_object_open(out, "total");
+    json_uint(out, "packets", packets);
+    json_uint(out, "bytes", bytes);
+    json_uint(out, "transactions", tx);
+    json_uint(out, "scans", sum.scans);
+    json_uint(out, "bytes_scanned", sum.bytes_scanned);
+    json_uint(out, "candidates", sum.candidates);
+    json_uint(out, "evaluations", sum.evaluations);
+    json_uint(out, "matches", sum.matches);
+    json_object_close(out);
+}
+
+void explain_costs(struct text *out, const struct ruleset *ruleset, const struct app_shared *apps,
+                   const struct worker *workers, unsigned count)
+{
+    const struct rule_list *rules = ruleset_rules(ruleset);
+    struct output_overload_rule costs[EXPLAIN_COSTS];
+    struct search_sum searches[EXPLAIN_SEARCHES];
+    unsigned found;
+
+    json_object_open(out, NULL);
+    put_totals(out, apps, workers, count);
+    json_bool(out, "measured", count > 0 && detector_is_timed(workers[0].pipeline.detector));
+    json_array_open(out, "searches");
+    found = search_cost_ranking(workers, count, ruleset, searches, EXPLAIN_SEARCHES);
+    for (unsigned i = 0; i < found; i++) {
+        json_object_open(out, NULL);
+        ruleset_describe_search(ruleset, searches[i].number, out);
+        json_uint(out, "scans", searches[i].scans);
+        json_uint(out, "bytes", searches[i].bytes);
+        json_uint(out, "candidates", searches[i].candidates);
+        json_object_close(out);
+    }
+    json_array_close(out);
+    json_array_open(out, "rules");
+    found = rule_cost_ranking(workers, count, rules, costs, EXPLAIN_COSTS);
     for (unsigned i = 0; i < found; i++) {
         json_object_open(out, NULL);
         json_uint(out, "gid", costs[i].gid);
@@ -223,6 +276,7 @@ void explain_costs(struct text *out, const struct rule_list *rules, const struct
         json_object_close(out);
     }
     json_array_close(out);
+    json_object_close(out);
 }
 
 static void put_thresholds(struct text *out, const struct rule *rule)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sums the costs of rules over all workers, for events, log lines and `sluice costs`. The workers measure the costs
- * (src/detect/budget.c), the main thread reads them. */
+/* Sums the costs of rules and searches over all workers, for events, log lines and `sluice costs`. The workers measure
+ * the costs (src/detect/budget.c), the main thread reads them. */
 #include "rule_cost.h"
 
 #include <stdatomic.h>
@@ -58,6 +58,34 @@ unsigned rule_cost_ranking(const struct worker *workers, unsigned worker_count, 
 
         if (cost.evaluations > 0)
             count = rank(out, count, max, &cost);
+    }
+    return count;
+}
+
+unsigned search_cost_ranking(const struct worker *workers, unsigned worker_count, const struct ruleset *ruleset,
+                             struct search_sum *out, unsigned max)
+{
+    unsigned count = 0;
+
+    for (uint32_t number = 0; number < ruleset_search_count(ruleset); number++) {
+        struct search_sum sum = { .number = number };
+
+        for (unsigned i = 0; i < worker_count; i++) {
+            const struct search_cost *cost = detector_search_cost(workers[i].pipeline.detector, ruleset, number);
+
+            if (!cost)
+                continue;
+            sum.scans += atomic_load_explicit(&cost->scans, memory_order_relaxed);
+            sum.bytes += atomic_load_explicit(&cost->bytes, memory_order_relaxed);
+            sum.candidates += atomic_load_explicit(&cost->candidates, memory_order_relaxed);
+        }
+        if (sum.scans == 0 || (count == max && out[max - 1].bytes >= sum.bytes))
+            continue;
+        unsigned at = count < max ? count++ : max - 1;
+
+        for (; at > 0 && out[at - 1].bytes < sum.bytes; at--)
+            out[at] = out[at - 1];
+        out[at] = sum;
     }
     return count;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sums the time that workers spend on the evaluation of rules. */
+/* Sums the time that workers spend on the evaluation of rules, and the counts of their searches of literals. */
 #ifndef SLUICE_RULE_COST_H
 #define SLUICE_RULE_COST_H
 
@@ -15,5 +15,14 @@ struct output_overload_rule rule_cost_get(const struct worker *workers, unsigned
  * timed. */
 unsigned rule_cost_ranking(const struct worker *workers, unsigned worker_count, const struct rule_list *rules,
                            struct output_overload_rule *out, unsigned max);
+
+struct search_sum {
+    uint32_t number; /* of the search (ruleset_describe_search()) */
+    uint64_t scans, bytes, candidates;
+};
+/* Writes the `max` searches with the most bytes to `out`, the one with the most bytes first. Returns their number; 0
+ * when rules are not timed. */
+unsigned search_cost_ranking(const struct worker *workers, unsigned worker_count, const struct ruleset *ruleset,
+                             struct search_sum *out, unsigned max);
 
 #endif

@@ -2,9 +2,11 @@
 /*
  * Evaluation cost of rules, measured only if detect.packet-budget, detect.rule-budget or budget_options.measure is set.
  * The clock is then read after the evaluation of each candidate, and the elapsed time is added to the cost of the rule.
- * Costs are stored by rule number, so that they survive reloads. If detect.suspend-slow-rules is set, a rule that
- * exceeds its budget too often within a window is suspended for some time. The value `alert` suspends only rules whose
- * single effect is an alert: rules that drop, pass or set state for other rules influence verdicts.
+ * Costs of rules are stored by rule number, so that they survive reloads. At the same time the searches of literals are
+ * counted, with their bytes and the rules that they found; a reload clears these counts. If detect.suspend-slow-rules
+ * is set, a rule that exceeds its budget too often within a window is suspended for some time. The value `alert`
+ * suspends only rules whose single effect is an alert: rules that drop, pass or set state for other rules influence
+ * verdicts.
  *
  * The time is elapsed time, not CPU time: if the thread is interrupted, a rule seems slow once, so a rule is suspended
  * only after several slow evaluations (suspend_count).
@@ -24,8 +26,10 @@ enum { NOTICE_RING_SIZE = 16 << 10 };
 
 struct budget {
     struct budget_options options;
-    struct pool *pool; /* a pool of one object, the array `costs`: its unused pages need no memory */
+    struct pool *pool; /* a pool of one object, which has both arrays: its unused pages need no memory */
     struct rule_cost *costs;
+    struct search_cost *searches;            /* by number of the search; behind `costs` in the same object */
+    _Atomic(const struct ruleset *) ruleset; /* the ruleset whose searches these are; NULL: none */
     struct ring *notices;
     uint64_t start_ns; /* start of the current evaluation */
 };
@@ -44,12 +48,14 @@ int budget_new(struct budget **out, const struct budget_options *options)
     budget->options = *options;
     if (!budget->options.clock)
         budget->options.clock = clock_monotonic_ns;
-    if (pool_new(&budget->pool, BUDGET_MAX_RULES * sizeof(*budget->costs), 0) ||
+    if (pool_new(&budget->pool,
+                 BUDGET_MAX_RULES * sizeof(*budget->costs) + BUDGET_MAX_SEARCHES * sizeof(*budget->searches), 0) ||
         ring_new(&budget->notices, NOTICE_RING_SIZE)) {
         budget_free(budget);
         return -ENOMEM;
     }
     budget->costs = pool_alloc(budget->pool);
+    budget->searches = (struct search_cost *)(budget->costs + BUDGET_MAX_RULES);
     *out = budget;
     return 0;
 }
@@ -68,6 +74,16 @@ const struct rule_cost *detector_cost(const struct detector *detector, uint32_t 
     const struct budget *budget = detector->budget;
 
     return budget && number > 0 && number < BUDGET_MAX_RULES ? &budget->costs[number] : NULL;
+}
+
+const struct search_cost *detector_search_cost(const struct detector *detector, const struct ruleset *ruleset,
+                                               uint32_t number)
+{
+    const struct budget *budget = detector->budget;
+
+    if (!budget || number >= BUDGET_MAX_SEARCHES || atomic_load(&budget->ruleset) != ruleset)
+        return NULL;
+    return &budget->searches[number];
 }
 
 bool detector_is_timed(const struct detector *detector)
@@ -93,6 +109,29 @@ bool detector_next_suspension(struct detector *detector, struct rule_suspension 
 static void counter_add(_Atomic uint64_t *counter, uint64_t value)
 {
     atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + value, memory_order_relaxed);
+}
+
+void budget_book_search(struct budget *budget, uint32_t number, uint32_t length, uint32_t candidates)
+{
+    struct search_cost *cost;
+
+    if (number >= BUDGET_MAX_SEARCHES)
+        return;
+    cost = &budget->searches[number];
+    counter_add(&cost->scans, 1);
+    counter_add(&cost->bytes, length);
+    counter_add(&cost->candidates, candidates);
+}
+
+void budget_set_ruleset(struct budget *budget, const struct ruleset *ruleset)
+{
+    atomic_store(&budget->ruleset, NULL); /* so that no thread reads the counts of one ruleset for another */
+    for (uint32_t i = 0; i < BUDGET_MAX_SEARCHES; i++) {
+        atomic_store_explicit(&budget->searches[i].scans, 0, memory_order_relaxed);
+        atomic_store_explicit(&budget->searches[i].bytes, 0, memory_order_relaxed);
+        atomic_store_explicit(&budget->searches[i].candidates, 0, memory_order_relaxed);
+    }
+    atomic_store(&budget->ruleset, ruleset);
 }
 
 static bool has_rate_filter(const struct threshold *list)

@@ -46,36 +46,12 @@ static void *compile_prefilters(void *arg)
     }
 }
 
-/* Adds a prefilter to the work list; NULL is ignored. */
-static void add_work(struct compile_work *work, struct prefilter *prefilter)
+static int add_work(void *user, const struct prefilter_use *use)
 {
-    if (prefilter)
-        work->prefilters[work->count++] = prefilter;
-}
+    struct compile_work *work = user;
 
-static void collect_group(const struct rule_group *group, struct compile_work *work)
-{
-    struct prefilter *prefilters[GROUP_PREFILTERS];
-
-    group_prefilters(group, prefilters);
-    for (unsigned i = 0; i < GROUP_PREFILTERS; i++)
-        add_work(work, prefilters[i]);
-}
-
-static void collect_prefilters(const struct ruleset *ruleset, struct compile_work *work)
-{
-    for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT; traffic++)
-        collect_group(&ruleset->generic[traffic], work); /* generic groups are the largest, so they are first */
-    for (uint32_t i = 0; i < ruleset->buffer_count; i++)
-        add_work(work, ruleset->buffers[i].prefilter);
-    for (size_t i = 0; i < transaction_group_count(); i++) {
-        for (uint32_t k = 0; k < transaction_prefilter_count(&ruleset->transactions[i]); k++)
-            add_work(work, transaction_prefilter(&ruleset->transactions[i], k));
-    }
-    for (size_t i = 0; i < frame_group_count(ruleset); i++)
-        add_work(work, frame_prefilter(ruleset, i));
-    for (uint32_t i = 0; i < ruleset->group_count; i++)
-        collect_group(&ruleset->groups[i], work);
+    work->prefilters[work->count++] = use->prefilter;
+    return 0;
 }
 
 static void run_threads(struct compile_work *work)
@@ -109,7 +85,7 @@ int ruleset_compile(struct ruleset *ruleset, const struct ruleset_options *optio
                              sizeof(*work.prefilters));
     if (!work.prefilters)
         return -ENOMEM;
-    collect_prefilters(ruleset, &work);
+    ruleset_visit_prefilters(ruleset, add_work, &work);
 
     err = cache.path ? cache_open(&folder, &cache) : 0;
     if (err)

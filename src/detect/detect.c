@@ -63,28 +63,9 @@ void detector_free(struct detector *detector)
     free(detector);
 }
 
-/* Enlarges Hyperscan's scratch memory for all databases of the ruleset. Returns 0 or -ENOMEM. */
-static int grow_scratch(const struct ruleset *ruleset, struct hs_scratch **scratch)
+static int grow_scratch(void *scratch, const struct prefilter_use *use)
 {
-    struct prefilter *prefilters[GROUP_PREFILTERS];
-    int err = 0;
-
-    for (uint32_t i = 0; i < TRAFFIC_COUNT + ruleset->group_count; i++) {
-        group_prefilters(i < TRAFFIC_COUNT ? &ruleset->generic[i] : &ruleset->groups[i - TRAFFIC_COUNT], prefilters);
-        for (unsigned k = 0; k < GROUP_PREFILTERS && !err; k++)
-            err = prefilter_grow_scratch(prefilters[k], scratch);
-    }
-    for (uint32_t i = 0; i < ruleset->buffer_count && !err; i++)
-        err = prefilter_grow_scratch(ruleset->buffers[i].prefilter, scratch);
-    for (size_t i = 0; i < frame_group_count(ruleset) && !err; i++)
-        err = prefilter_grow_scratch(frame_prefilter(ruleset, i), scratch);
-    for (size_t i = 0; i < transaction_group_count(); i++) {
-        const struct transaction_group *group = &ruleset->transactions[i];
-
-        for (uint32_t k = 0; k < transaction_prefilter_count(group) && !err; k++)
-            err = prefilter_grow_scratch(transaction_prefilter(group, k), scratch);
-    }
-    return err;
+    return prefilter_grow_scratch(use->prefilter, scratch);
 }
 
 static void memory_clear(struct detector_memory *memory)
@@ -110,7 +91,7 @@ static int memory_init(struct detector_memory *memory, const struct ruleset *rul
         .hit_signatures = calloc(count, sizeof(*memory->hit_signatures)),
     };
     if (memory->hits && memory->hit_signatures && !candidates_init(&memory->candidates, ruleset->signature_count))
-        err = grow_scratch(ruleset, &memory->scratch);
+        err = ruleset_visit_prefilters(ruleset, grow_scratch, &memory->scratch);
     if (!err)
         err = script_states_new(&memory->scripts, rule_list_scripts(ruleset->rules));
     if (err)
@@ -159,6 +140,8 @@ void detector_switch(struct detector *detector, struct detector_memory *memory)
     detector->scripts = memory->scripts;
     script_states_attach(detector->scripts, detector->script_reports);
     transform_scratch_set_scripts(detector->transforms, detector->scripts);
+    if (detector->budget)
+        budget_set_ruleset(detector->budget, detector->prepared_for);
     detector->hit_count = 0;
     *memory = before;
 }

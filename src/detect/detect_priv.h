@@ -8,6 +8,7 @@
  *     databases.c         databases that matchers with the same patterns share
  *     cache.c             compiled databases on disk; cache_file.c  format of the files
  *     analysis.c          describes how a rule is compiled
+ *     searches.c          numbers and describes the searches of the prefilters
  *     address_index.c     index of rules by address
  *     state_map.c         maps the signatures of the previous ruleset; transfer.c  detection state for another process
  *   literal.h           literals of rules

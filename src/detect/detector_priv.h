@@ -19,8 +19,6 @@
 #include "search.h"
 #include "transaction_priv.h"
 
-struct budget;
-
 /* The memory of a detector whose size depends on the ruleset: allocated before a reload, and moved to the fields of
  * struct detector with the same names. */
 enum { DETECT_MORE_HITS = 256 }; /* hits in further transactions of a packet, in addition to one hit per rule */
@@ -144,6 +142,9 @@ void budget_start(struct budget *budget);
 /* Returns false while the rule is suspended. */
 bool budget_allows(const struct budget *budget, const struct rule *rule);
 void budget_book(struct detector *detector, const struct rule_list *rules, const struct rule *rule);
+void budget_book_search(struct budget *budget, uint32_t number, uint32_t length, uint32_t candidates);
+/* Clears the costs of searches, for the searches of another ruleset. */
+void budget_set_ruleset(struct budget *budget, const struct ruleset *ruleset);
 
 /* --- collect.c ------------------------------------------------------------------------------------ */
 

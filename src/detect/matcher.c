@@ -17,6 +17,7 @@
 
 #include "databases.h"
 #include "detect_priv.h"
+#include "sluice/text.h"
 
 struct entry {
     struct literal literal;
@@ -57,6 +58,7 @@ struct matcher {
     uint32_t pattern_count;
     size_t shortest, longest; /* length of the shortest and of the longest literal */
     uint32_t reach;           /* largest reach of all literals */
+    uint32_t number;          /* of the search (searches.c) */
     struct pattern *patterns;
     uint8_t *crossings;      /* see crossing_bit() */
     unsigned crossing_shift; /* `crossings` has 1 << (32 - crossing_shift) bits */
@@ -466,6 +468,32 @@ int matcher_grow_scratch(const struct matcher *matcher, struct hs_scratch **scra
     return hs_alloc_scratch(matcher->database->compiled, scratch) == HS_SUCCESS ? 0 : -ENOMEM;
 }
 
+void matcher_set_number(struct matcher *matcher, uint32_t number)
+{
+    matcher->number = number;
+}
+
+uint32_t matcher_number(const struct matcher *matcher)
+{
+    return matcher->number;
+}
+
+void matcher_describe(const struct matcher *matcher, struct text *out)
+{
+    const hs_database_t *database = matcher->database ? matcher->database->compiled : NULL;
+    char *info = NULL;
+    size_t size = 0;
+
+    json_uint(out, "literals", matcher->pattern_count);
+    json_uint(out, "shortest", matcher->shortest);
+    json_uint(out, "longest", matcher->longest);
+    if (!database || hs_database_size(database, &size) != HS_SUCCESS || hs_database_info(database, &info) != HS_SUCCESS)
+        return;
+    json_uint(out, "database_bytes", size);
+    json_string(out, "hyperscan", info);
+    free(info); /* Hyperscan uses malloc() unless another allocator is set */
+}
+
 uint32_t matcher_reach(const struct matcher *matcher)
 {
     return matcher->reach;
@@ -531,8 +559,16 @@ static int on_match(unsigned id, unsigned long long from, unsigned long long to,
 
 static void search_database(const struct scan *scan, const uint8_t *bytes, uint32_t length, match_event_handler handler)
 {
-    hs_scan(scan->matcher->database->compiled, (const char *)bytes, length, 0, scan->detector->scratch, handler,
+    struct detector *detector = scan->detector;
+    uint32_t before = detector->budget ? detector->candidates.count + detector->merged.count : 0;
+
+    detector->counters.scans++;
+    detector->counters.bytes_scanned += length;
+    hs_scan(scan->matcher->database->compiled, (const char *)bytes, length, 0, detector->scratch, handler,
             (void *)scan);
+    if (detector->budget)
+        budget_book_search(detector->budget, scan->matcher->number, length,
+                           detector->candidates.count + detector->merged.count - before);
 }
 
 void matcher_scan(const struct matcher *matcher, struct detector *detector, const uint8_t *bytes, uint32_t length,
@@ -546,8 +582,6 @@ void matcher_scan(const struct matcher *matcher, struct detector *detector, cons
         length = (uint32_t)(matcher->reach - base);
     if (length < matcher->shortest)
         return;
-    detector->counters.scans++;
-    detector->counters.bytes_scanned += length;
     scan.length = length;
     search_database(&scan, bytes, length, on_match);
 }

@@ -106,6 +106,25 @@ const struct matcher *prefilter_matcher(const struct prefilter *prefilter, unsig
     return number == 0 ? prefilter->matcher : prefilter->near;
 }
 
+void prefilter_number(struct prefilter *prefilter, uint32_t *next)
+{
+    if (prefilter->matcher)
+        matcher_set_number(prefilter->matcher, (*next)++);
+    if (prefilter->near)
+        matcher_set_number(prefilter->near, (*next)++);
+}
+
+const struct matcher *prefilter_search(const struct prefilter *prefilter, uint32_t number)
+{
+    for (unsigned i = 0; i < PREFILTER_MATCHERS; i++) {
+        const struct matcher *matcher = prefilter_matcher(prefilter, i);
+
+        if (matcher && matcher_number(matcher) == number)
+            return matcher;
+    }
+    return NULL;
+}
+
 int prefilter_grow_scratch(const struct prefilter *prefilter, struct hs_scratch **scratch)
 {
     int err = 0;

@@ -187,6 +187,8 @@ int ruleset_new(struct ruleset **out, struct rule_list *rules, const struct rule
         err = state_map_new(ruleset, options->before);
     if (!err)
         err = group_rules(ruleset);
+    if (!err)
+        ruleset_number_searches(ruleset);
     if (!err && options->firewall)
         err = filter_new(&ruleset->filter, ruleset, options->firewall);
     if (!err && !options->no_databases)

@@ -105,8 +105,9 @@ struct ruleset {
     uint16_t frame_types[APP_MAX_PROTOCOLS + 1]; /* types of frames that rules select, by protocol id */
     bool needs_conntrack;                        /* some rule tests conntrack data */
     struct ruleset_databases databases;
-    bool scans_packets; /* some TCP rule with a literal inspects packets, so payload that is in the stream is scanned
-                           for packets, too */
+    uint32_t search_count; /* number of searches (searches.c) */
+    bool scans_packets;    /* some TCP rule with a literal inspects packets, so payload that is in the stream is scanned
+                              for packets, too */
 };
 
 /* --- ruleset.c ------------------------------------------------------------------------------------ */
@@ -179,6 +180,28 @@ int frame_rule_add(struct ruleset *ruleset, uint32_t index); /* 0 or -ENOMEM */
 size_t frame_group_count(const struct ruleset *ruleset);
 struct prefilter *frame_prefilter(const struct ruleset *ruleset, size_t number);
 void frame_groups_clear(struct ruleset *ruleset);
+
+/* --- searches.c ----------------------------------------------------------------------------------- */
+
+/* A prefilter of a ruleset, and what it searches. */
+struct prefilter_use {
+    struct prefilter *prefilter;
+    enum {
+        PREFILTER_OF_TRAFFIC, /* payloads with any port; index: enum traffic, number: direction */
+        PREFILTER_OF_PORTS,   /* payloads with the ports of a group; index: into ruleset.groups, number: direction */
+        PREFILTER_OF_BUFFER,  /* index: into ruleset.buffers */
+        PREFILTER_OF_FRAME,   /* index: of the group of frames */
+        PREFILTER_OF_TRANSACTION, /* index: into ruleset.transactions, number: see transaction_prefilter() */
+    } of;
+    uint32_t index, number;
+};
+/* Returns 0 to continue with the next prefilter. */
+typedef int prefilter_visitor(void *user, const struct prefilter_use *use);
+/* Calls `visit` for each prefilter of the ruleset, the largest ones first, until it returns another value than 0, which
+ * is returned. */
+int ruleset_visit_prefilters(const struct ruleset *ruleset, prefilter_visitor *visit, void *user);
+/* Gives each search its number; called after the last rule. */
+void ruleset_number_searches(struct ruleset *ruleset);
 
 /* --- compile.c ------------------------------------------------------------------------------------ */
 

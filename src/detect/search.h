@@ -33,6 +33,10 @@ enum { PREFILTER_MATCHERS = 2 };
  * -ENOMEM. */
 int prefilter_merge(struct prefilter **out, struct prefilter *of_stream, struct prefilter *growing);
 const struct matcher *prefilter_matcher(const struct prefilter *prefilter, unsigned number);
+/* Numbers the matchers of the prefilter from *next on, which becomes the next free number. */
+void prefilter_number(struct prefilter *prefilter, uint32_t *next);
+/* Returns the matcher with this number; NULL: the prefilter has none. */
+const struct matcher *prefilter_search(const struct prefilter *prefilter, uint32_t number);
 /* Enlarges Hyperscan's scratch memory for the databases of the prefilter, which may be NULL. Returns 0 or -ENOMEM. */
 int prefilter_grow_scratch(const struct prefilter *prefilter, struct hs_scratch **scratch);
 /* Adds all signatures whose literal occurs in the bytes to the candidates. The bytes are a whole buffer (a packet's
@@ -74,6 +78,13 @@ bool matcher_equal(const struct matcher *a, const struct matcher *b);
 int matcher_merge(struct matcher **out, struct matcher *of_stream, struct matcher *growing);
 int matcher_compile(struct matcher *matcher, struct database_list *databases, char error[256]);
 int matcher_grow_scratch(const struct matcher *matcher, struct hs_scratch **scratch);
+/* The number of the search, by which its cost is counted (struct search_cost). */
+void matcher_set_number(struct matcher *matcher, uint32_t number);
+uint32_t matcher_number(const struct matcher *matcher);
+/* Writes the number and lengths of the literals, and the size and type of the database, as members of the open JSON
+ * object. */
+struct text;
+void matcher_describe(const struct matcher *matcher, struct text *out);
 /* Returns the number of bytes from the buffer's start within which all literals end; LITERAL_ANYWHERE: unlimited. */
 uint32_t matcher_reach(const struct matcher *matcher);
 /* Scans bytes whose offset in their buffer is `base` or, if it is not known, at least `base`. Bytes past

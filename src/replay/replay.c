@@ -236,6 +236,7 @@ static int read_pipeline_options(struct replay *replay, struct pipeline_options 
     out->offload.accept = out->offload.drop = false;
     config_fill(config, inspection_settings, NULL, &inspection);
     out->checksums = inspection.checksums;
+    out->detector.budget.measure = replay->options->costs != NULL;
     out->checksum_sample = &replay->checksum_sample;
     return 0;
 }
@@ -337,7 +338,12 @@ int replay_load_rules(const struct replay_options *options, struct ruleset **out
 
     if (diag) {
         load_progress_start(&progress, diag);
-        err = setup_load_rules(out, options->config, options->rule_files, options->rule_file_count, diag);
+        err = setup_load_rules(out,
+                               &(struct rule_load_options){ .config = options->config,
+                                                            .rule_files = options->rule_files,
+                                                            .rule_file_count = options->rule_file_count,
+                                                            .names = options->names },
+                               diag);
         load_progress_stop(&progress);
         print_diag(diag);
     }
@@ -382,6 +388,9 @@ static void finish(struct replay *replay)
         file_store_stop(replay->shared.files);
     stats_write(replay->stats, workers, replay->worker_count, replay->ruleset, replay->output,
                 duration_ns / NS_PER_SECOND, replay->last_ns);
+    if (replay->options->costs)
+        explain_costs(replay->options->costs, replay->ruleset, replay->shared.apps, replay->workers,
+                      replay->worker_count);
 }
 
 int replay_run(const struct replay_options *options, char error[ENGINE_ERROR_SIZE])

@@ -323,15 +323,14 @@ int setup_load_ruleset(struct ruleset **out, const struct rule_load_options *loa
     return 0;
 }
 
-int setup_load_rules(struct ruleset **out, const struct config *config, const char *const *rule_files, size_t count,
-                     struct diag *diag)
+int setup_load_rules(struct ruleset **out, const struct rule_load_options *load, struct diag *diag)
 {
     struct rule_list *list;
-    int err = setup_parse_rules(&list, config, rule_files, count, diag);
+    int err = load_rule_list(&list, load, diag);
 
     if (err)
         return err;
-    err = rule_list_unreadable_files(list) > 0 ? -ENOENT : setup_compile_rules(out, list, config, diag);
+    err = rule_list_unreadable_files(list) > 0 ? -ENOENT : setup_compile_rules(out, list, load->config, diag);
     if (err)
         rule_list_free(list);
     return err;

@@ -75,6 +75,7 @@ VALUES = {
     (None, "log-dir"): [("/dev/null/x", 1, "/dev/null/x.*: Not a directory"),
                         ("good.rules", 1, "good.rules.*: Not a directory")],
     ("replay", "workers"): numbers(1, 64),
+    ("replay", "costs"): words("--costs needs table or json", "x", "js", "tables"),
     ("check", "max-diagnostics"): numbers(0, 100000),
     ("flows", "limit"): numbers(1, 1073741824),
     ("rules", "limit"): numbers(1, 1073741824),
@@ -137,7 +138,8 @@ SOCKETS = {"./absent": (1, "(no daemon listens on|cannot stop the daemon of) ./a
 # Contradictory options, by command.
 CONTRADICTIONS = {
     "run": [["--console", "--no-console"]],
-    "replay": [["--console", "--no-console"], ["--unix-socket", "s", "x.pcap"]],
+    "replay": [["--console", "--no-console"], ["--unix-socket", "s", "x.pcap"],
+               ["--unix-socket", "s", "--costs", "table"]],
     "check": [["--compile", "--no-compile"]],
     "alerts": [["--live", "--file", "good.rules"]],
     "nft": [["print", "--bypass", "--no-bypass"], ["print", "--native", "--xt"], ["print", "--native", "--iptables"],

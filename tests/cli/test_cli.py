@@ -135,6 +135,42 @@ class WrongFiles(Files):
         return sluice("replay", "--no-console", "--log-dir", self.folder.name, "--config", self.file("d.yaml", config),
                       "--rules", self.file("d.rules", rules), capture)
 
+    def replay_costs(self, form, rules):
+        """Replays a capture with ten UDP packets with the same payload of 60 bytes; returns the output."""
+        payload = b"a needle in a haystack".ljust(60, b".")
+        packet = (bytes.fromhex("4500005800000000401100000a0000010a0000020001000200440000") + payload)
+        capture = os.path.join(self.folder.name, "ten.pcap")
+        with open(capture, "wb") as file:
+            file.write(bytes.fromhex("d4c3b2a1020004000000000000000000ffff000065000000"))
+            for i in range(10):
+                file.write(struct.pack("<IIII", 1, i, len(packet), len(packet)) + packet)
+        code, out, err = sluice("replay", "--no-console", "--costs", form, "--log-dir", self.folder.name,
+                                "--rules", self.file("c.rules", rules), capture)
+        self.assertEqual((code, err), (0, ""))
+        return out
+
+    def test_costs_of_a_replay(self):
+        rules = ('alert udp any any -> any any (content:"needle"; content:"hay"; sid:1;)\n'
+                 'alert udp any any -> any 7 (content:"ne"; sid:2;)\n'
+                 'alert udp any any -> any 2 (content:"haystack"; content:"wheat"; sid:3;)\n'
+                 'alert udp any any -> any any (content:"not there"; sid:4;)\n')
+        answer = json.loads(self.replay_costs("json", rules))
+        total = answer["total"]
+        self.assertEqual((total["packets"], total["bytes"], total["transactions"]), (10, 880, 0))
+        self.assertEqual((total["scans"], total["bytes_scanned"]), (20, 1200))
+        self.assertEqual((total["candidates"], total["evaluations"], total["matches"]), (20, 20, 10))
+        rows = [(row["buffer"], row["protocol"], row["ports"], row["literals"], row["scans"], row["bytes"],
+                 row["candidates"]) for row in answer["searches"]]
+        self.assertEqual(sorted(rows), [("payload", "udp", "2", 1, 10, 600, 10),
+                                        ("payload", "udp", "any", 2, 10, 600, 10)])
+        self.assertEqual({row["signature_id"]: row["evaluations"] for row in answer["rules"]}, {1: 10, 3: 10})
+        table = self.replay_costs("table", rules)
+        self.assertRegex(table, r"inspected: 10 packets, 880 bytes, 0 transactions\n"
+                                r"searched: 1.36 bytes per byte, 2.00 scans per packet\n"
+                                r"candidates: 2.00 per packet, no transactions\n"
+                                r"evaluations: 1.00 per candidate; matches: 0.50 per evaluation\n")
+        self.assertRegex(table, r"payload +udp +both +2 +1 +10 +600 +10\n")
+
     def test_datasets_are_kept_from_run_to_run(self):
         config = f"data-dir: {self.folder.name}\ndatasets:\n  seen: {{type: ip, state: seen.lst}}\n"
         rules = ('alert udp any any -> any any (ip.src; dataset:set,seen; sid:1;)\n'

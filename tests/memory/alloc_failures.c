@@ -177,7 +177,9 @@ static void load(void)
         snprintf(paths[i], sizeof(paths[i]), "%s/%s", t.source, files[i]);
         names[i] = paths[i];
     }
-    err = err ? err : setup_load_rules(&t.ruleset, t.config, names, 4, diag);
+    const struct rule_load_options load = { .config = t.config, .rule_files = names, .rule_file_count = 4 };
+
+    err = err ? err : setup_load_rules(&t.ruleset, &load, diag);
     if (err)
         diag_print(diag, stderr, false);
     require(err == 0, "settings or rules are wrong");
@@ -473,7 +475,9 @@ static uint64_t start_once(uint64_t at, bool all_later)
     refuse_start(at, all_later);
     diag = diag_new();
     err = diag ? load_settings(&config, diag) : -ENOMEM;
-    err = err ? err : setup_load_rules(&ruleset, config, names, 1, diag);
+    const struct rule_load_options load = { .config = config, .rule_files = names, .rule_file_count = 1 };
+
+    err = err ? err : setup_load_rules(&ruleset, &load, diag);
     err = err ? err : open_side(&side, config, ruleset, true, false);
     uint64_t calls = refuse_stop();
 

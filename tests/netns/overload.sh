@@ -85,8 +85,9 @@ FLOOD=$LAST_PID
 some none event_type=overload sluice.overload.action=entered
 client python3 "$T" lines 10.66.2.2 7001 60000 4 >"$WORK/bulk.port" || fail "the bulk connection broke"
 kill "$FLOOD"
-"$SLUICE" costs --socket "$WORK/socket" 2>"$WORK/costs" && fail "costs that are not measured"
-grep -q "detect.rule-budget" "$WORK/costs" || fail "costs: $(cat "$WORK/costs")"
+"$SLUICE" costs --socket "$WORK/socket" >"$WORK/costs" || fail "costs without budget"
+grep -q "not measured: set detect.packet-budget or detect.rule-budget" "$WORK/costs" || fail "costs: $(cat "$WORK/costs")"
+grep -q "^inspected: [1-9]" "$WORK/costs" || fail "totals: $(cat "$WORK/costs")"
 stop_process "$DAEMON" || fail "exit code $?"
 equal "bulk without a class: shed" "$(shed_flow none "$(cat "$WORK/bulk.port")")" 0
 
@@ -107,7 +108,10 @@ kill "$FLOOD"
 grep -q "over budget [1-9]" <<<"$("$SLUICE" explain 2 --socket "$WORK/socket")" || fail "explain"
 "$SLUICE" costs --socket "$WORK/socket" --json | python3 -c '
 import json, sys
-costs = json.load(sys.stdin)
+answer = json.load(sys.stdin)
+costs, searches, total = answer["rules"], answer["searches"], answer["total"]
+assert answer["measured"] and total["packets"] > 0 and total["evaluations"] > 0, total
+assert all(s["scans"] > 0 and s["literals"] > 0 and s["buffer"] for s in searches), searches
 assert {c["signature_id"] for c in costs} >= {2, 4}, costs
 assert [c["total_us"] for c in costs] == sorted((c["total_us"] for c in costs), reverse=True)' || fail "costs"
 grep -q "rule 1:2 suspended for 2 s" "$WORK/budget.log" || fail "the log does not report the suspension"

@@ -185,6 +185,43 @@ START_TEST(a_reload_does_not_bring_it_back)
 }
 END_TEST
 
+/* Returns the sum of the costs of all searches of the loaded ruleset. */
+static struct search_cost searched(void)
+{
+    struct search_cost sum = { 0 };
+
+    for (uint32_t i = 0; i < ruleset_search_count(rig.ruleset); i++) {
+        const struct search_cost *cost = detector_search_cost(rig.pipeline.detector, rig.ruleset, i);
+
+        ck_assert_ptr_nonnull(cost);
+        sum.scans += cost->scans;
+        sum.bytes += cost->bytes;
+        sum.candidates += cost->candidates;
+    }
+    return sum;
+}
+
+START_TEST(searches_are_counted_until_a_reload)
+{
+    const struct budget_options only_measure = { .measure = true, .clock = test_clock };
+    const struct ruleset *before;
+
+    open_rules(&only_measure, ALERT);
+    ck_assert_uint_ge(ruleset_search_count(rig.ruleset), 1);
+    rig_send(RIG_CLIENT, "word");
+    rig_send(RIG_CLIENT, "....");
+    ck_assert_uint_eq(searched().scans, 2);
+    ck_assert_uint_eq(searched().bytes, 8);
+    ck_assert_uint_eq(searched().candidates, 1);
+    before = rig.ruleset;
+    ck_assert_ptr_null(detector_search_cost(rig.pipeline.detector, rig.ruleset, BUDGET_MAX_SEARCHES));
+    rig_reload("alert tcp any any -> any any (content:\"other\"; sid:2;)\n" ALERT);
+    ck_assert_ptr_ne(before, rig.ruleset);
+    ck_assert_ptr_null(detector_search_cost(rig.pipeline.detector, before, 0));
+    ck_assert_uint_eq(searched().scans, 0);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tcase = tcase_create("budget");
@@ -198,6 +235,7 @@ int main(void)
     tcase_add_loop_test(tcase, what_does_more_than_alert_is_not_suspended, 0, 5);
     tcase_add_test(tcase, unless_it_is_configured);
     tcase_add_test(tcase, nor_is_any_when_it_is_not_wanted);
+    tcase_add_test(tcase, searches_are_counted_until_a_reload);
     tcase_add_test(tcase, a_reload_does_not_bring_it_back);
     return rig_run(tcase, "budget");
 }

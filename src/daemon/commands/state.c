@@ -7,6 +7,7 @@
 
 #include "sluice/detect.h"
 #include "sluice/capture.h"
+#include "sluice/daemon.h"
 #include "sluice/log.h"
 #include "sluice/stats.h"
 #include "sluice/stream.h"
@@ -67,13 +68,14 @@ void service_list_queues(void *user, struct control_request *request)
 
 void service_list_costs(void *user, struct control_request *request)
 {
-    const struct service_options *options = &((const struct service *)user)->options;
+    struct service *service = user;
+    const struct service_options *options = &service->options;
 
-    if (!detector_is_timed(options->workers[0].pipeline.detector)) {
-        control_fail(request, "rules are not timed: set detect.packet-budget or detect.rule-budget");
+    if (!service_take_snapshots(service)) {
+        control_fail(request, "a worker does not answer");
         return;
     }
-    explain_costs(control_answer(request), ruleset_rules(*options->ruleset), options->workers, options->worker_count);
+    explain_costs(control_answer(request), *options->ruleset, options->apps, options->workers, options->worker_count);
 }
 
 /* --- Suricata's commands about capture ------------------------------------------------------------ */
