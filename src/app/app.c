@@ -332,17 +332,12 @@ size_t app_counter_count(void)
     return count;
 }
 
-static const char *format_counter_name(struct arena *arena, size_t index)
+static const char *format_counter_name(struct arena *arena, const struct app_proto *proto, unsigned transport,
+                                       enum app_count kind)
 {
-    unsigned transport;
-    enum app_count kind;
     char called[64];
-    size_t proto;
 
-    if (!find_counter(index, &proto, &transport, &kind))
-        return other_counters[transport];
-    snprintf(called, sizeof(called), uses_both_transports(app_list[proto]) ? "%s_%s" : "%s", app_list[proto]->name,
-             transports[transport]);
+    snprintf(called, sizeof(called), uses_both_transports(proto) ? "%s_%s" : "%s", proto->name, transports[transport]);
     for (char *at = called; (at = strchr(at, '-')) != NULL;)
         *at = '_'; /* counters have Suricata's names: ftp_data for the protocol ftp-data */
 #pragma GCC diagnostic push
@@ -351,18 +346,26 @@ static const char *format_counter_name(struct arena *arena, size_t index)
 #pragma GCC diagnostic pop
 }
 
+/* The order is that of find_counter(). */
 static int format_counter_names(struct app_shared *shared)
 {
+    size_t count = 0;
+
     shared->arena = arena_new(0);
     shared->name_count = app_counter_count();
     shared->names = calloc(shared->name_count, sizeof(*shared->names));
     if (!shared->arena || !shared->names)
         return -ENOMEM;
-    for (size_t i = 0; i < shared->name_count; i++) {
-        shared->names[i] = format_counter_name(shared->arena, i);
+    for (size_t i = 0; i < app_list_count; i++) {
+        for (unsigned transport = 0; transport <= uses_both_transports(app_list[i]); transport++)
+            for (enum app_count kind = 0; kind < COUNT_KINDS; kind++)
+                shared->names[count++] = format_counter_name(shared->arena, app_list[i], transport, kind);
+    }
+    for (unsigned i = 0; i < OTHER_COUNTERS; i++)
+        shared->names[count++] = other_counters[i];
+    for (size_t i = 0; i < count; i++)
         if (!shared->names[i])
             return -ENOMEM;
-    }
     return 0;
 }
 

@@ -227,17 +227,25 @@ static void add_heads(struct datagram_table *table, size_t index)
             (struct datagram_head){ .head = asks_all ? any : proto->heads[i], .index = (unsigned)index };
 }
 
+/* Adds the protocol to the table for each byte that a message with one of its patterns can start with. */
 static void add_first_bytes(struct app *app, size_t index)
 {
     const struct app_proto *proto = app_list[index];
+    const uint64_t protocol = UINT64_C(1) << index;
 
     for (size_t i = 0; i < proto->pattern_count; i++) {
         const struct app_pattern *pattern = &proto->patterns[i];
+        uint64_t *table = app->first_bytes[pattern->direction];
+        uint8_t first = (uint8_t)pattern->bytes[0];
 
-        for (unsigned byte = 0; byte <= UINT8_MAX; byte++)
-            if (pattern->offset > 0 || pattern->depth > 0 ||
-                byte_equal((uint8_t)byte, (uint8_t)pattern->bytes[0], pattern->nocase))
-                app->first_bytes[pattern->direction][byte] |= UINT64_C(1) << index;
+        if (pattern->offset > 0 || pattern->depth > 0) { /* other bytes may come before it */
+            for (unsigned byte = 0; byte <= UINT8_MAX; byte++)
+                table[byte] |= protocol;
+            continue;
+        }
+        table[first] |= protocol;
+        if (byte_equal(first ^ 0x20, first, pattern->nocase)) /* the other case of a letter */
+            table[first ^ 0x20] |= protocol;
     }
 }
 

@@ -61,7 +61,7 @@ static bool run(const uint8_t *data, size_t size, unsigned copies, struct text *
     }
     failed = rig->failed;
     app_rig_close(rig);
-    for (uint64_t id = 0; id < RIG_MAX_TX && rig->json[id].bytes; id++)
+    for (uint64_t id = 0; id < rig->json_count && rig->json[id].bytes; id++)
         text_printf(out, "%s\n", app_rig_json(rig, id));
     app_rig_free(rig);
     return failed;

@@ -94,9 +94,23 @@ struct app_rig *app_rig_new(const char *proto, const char *yaml)
 
 static void app_rig_clear_json(struct app_rig *rig)
 {
-    for (unsigned i = 0; i < RIG_MAX_TX; i++) {
+    for (size_t i = 0; i < rig->json_count; i++)
         text_clear(&rig->json[i]);
+    free(rig->json);
+}
+
+/* Returns the text of a transaction; creates it if there is none. */
+static struct text *app_rig_text_of(struct app_rig *rig, uint64_t id)
+{
+    if (id >= rig->json_count) {
+        size_t count = (size_t)id + 8;
+
+        rig->json = realloc(rig->json, count * sizeof(*rig->json));
+        app_rig_require(rig->json != NULL, "no memory");
+        while (rig->json_count < count)
+            text_init(&rig->json[rig->json_count++]);
     }
+    return &rig->json[id];
 }
 
 void app_rig_free(struct app_rig *rig)
@@ -116,12 +130,13 @@ void app_rig_free(struct app_rig *rig)
 static void app_rig_render(struct app_rig *rig, const struct app_tx *tx, struct text *out)
 {
     const struct app_proto *proto = app_proto_by_id(app_tx_log_protocol(tx));
+    static uint8_t bytes[256 << 10];
     struct fields fields;
 
     text_reset(out);
     json_object_open(out, NULL);
     if (proto->log || proto->log_own) {
-        fields_init(&fields, rig->fields, sizeof(rig->fields));
+        fields_init(&fields, bytes, sizeof(bytes));
         if (proto->log)
             proto->log(tx, app_proto_settings(rig->app, proto), &fields);
         else
@@ -129,7 +144,7 @@ static void app_rig_render(struct app_rig *rig, const struct app_tx *tx, struct 
         if (proto->log_top_level)
             proto->log_top_level(tx, app_proto_settings(rig->app, proto), &fields);
         app_rig_require(fields.depth == 0, "an object of the log was left open");
-        app_rig_require(fields_render(rig->fields, fields.length, out), "the log is not well-formed");
+        app_rig_require(fields_render(bytes, fields.length, out), "the log is not well-formed");
     }
     bool any = false;
     for (unsigned event = 0; app_get_event(tx->proto, event); event++) {
@@ -161,8 +176,8 @@ const char *app_rig_json(struct app_rig *rig, uint64_t id)
     if (id >= RIG_MAX_TX)
         return NULL;
     if (tx)
-        app_rig_render(rig, tx, &rig->json[id]);
-    return rig->json[id].bytes;
+        app_rig_render(rig, tx, app_rig_text_of(rig, id));
+    return id < rig->json_count ? rig->json[id].bytes : NULL;
 }
 
 /* Reads all bytes with memcpy(), which a sanitizer checks faster than a loop. */
@@ -229,7 +244,7 @@ static void app_rig_after(struct app_rig *rig)
             app_tx_set_inspected(tx, direction);
         }
         if (tx->id < RIG_MAX_TX && !tx->beside)
-            app_rig_render(rig, tx, &rig->json[tx->id]);
+            app_rig_render(rig, tx, app_rig_text_of(rig, tx->id));
         if (app_tx_needs_log(rig->app, tx, false))
             app_tx_set_logged(tx);
     }

@@ -28,7 +28,7 @@
 #include "sluice/text.h"
 #include "sluice/daemon.h"
 
-enum { RIG_MAX_TX = 4096, RIG_FIELDS = 256 << 10 };
+enum { RIG_MAX_TX = 4096 };
 
 struct app_rig {
     struct app_options options;
@@ -45,8 +45,8 @@ struct app_rig {
     unsigned transport; /* APP_TCP, APP_UDP */
     uint64_t offset[FLOW_DIRECTIONS], now_ns;
     uint32_t random, pieces;
-    struct text json[RIG_MAX_TX]; /* by transaction id */
-    uint8_t fields[RIG_FIELDS];
+    struct text *json; /* by transaction id; at most RIG_MAX_TX */
+    size_t json_count;
 };
 
 void app_rig_require(bool condition, const char *what);
