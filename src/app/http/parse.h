@@ -186,9 +186,12 @@ unsigned http_line_ambiguities(const uint8_t *line, uint32_t length);
 void http_message_init(struct http_message *message);
 void http_message_clear(struct app_context *context, struct http_message *message); /* frees line and headers */
 
+/* NULL: the text is empty, and the message has no bytes. */
 static inline const uint8_t *http_text_bytes(const struct http_message *message, const struct http_text *text)
 {
-    return (text->extra ? message->extra.bytes : message->head.bytes) + text->at;
+    const uint8_t *bytes = text->extra ? message->extra.bytes : message->head.bytes;
+
+    return bytes ? bytes + text->at : NULL;
 }
 
 /* Sets *value and *length to the value of a header. Returns false if there is none. */

@@ -148,7 +148,7 @@ static void read_messages(struct quic_parser *parser, struct quic_connection *co
 {
     struct quic_stream *stream = &connection->stream[side];
 
-    while (!stream->finished) {
+    while (!stream->finished && stream->end > stream->parsed) {
         struct cursor data = cursor_of(stream->bytes.bytes + stream->parsed, stream->end - stream->parsed);
         const uint8_t *header = cursor_read(&data, MESSAGE_HEADER);
         uint32_t length = header ? load_be32(header) & 0xffffff : 0;
