@@ -39,9 +39,19 @@ struct capture_counters {
     uint64_t offload_drop;       /* drop verdicts that also apply to the rest of the connection */
     uint64_t conntrack;          /* packets with conntrack data */
     uint64_t full_batches;       /* receives that filled the batch: more packets may have been waiting */
-    uint64_t lost; /* packets that never arrived (gaps in the ids): dropped by the kernel, or with fail-open accepted
-                      uninspected */
+    uint64_t lost; /* packets that never arrived (gaps in the ids, or PACKET_STATISTICS): dropped by the kernel, or with
+                      fail-open accepted uninspected */
+    uint64_t kernel_packets; /* packets of a ring as the kernel counts them, with those that it dropped; 0: a queue */
+    uint64_t ring_full;      /* times the kernel found no free block in the ring */
+    uint64_t link_losses;    /* times the interface went down or disappeared */
 };
+
+/* Returns the packets that the kernel delivered. For a ring, as in Suricata, that includes the packets that the kernel
+ * dropped because the ring was full. */
+static inline uint64_t capture_kernel_packets(const struct capture_counters *counters)
+{
+    return counters->kernel_packets > 0 ? counters->kernel_packets : counters->packets;
+}
 
 /* The kernel's status of a queue: /proc/net/netfilter/nfnetlink_queue. */
 struct queue_status {
@@ -303,6 +313,78 @@ int nfqueue_read_status(int fd, struct queue_status *out, size_t max);
 int nfqueue_find_status(int fd, uint16_t queue, struct queue_status *out);
 int nfqueue_open_status(
     void); /* opens nfnetlink_queue of this thread's network namespace; returns a descriptor or -errno */
+
+/* --- AF_PACKET -------------------------------------------------------------------------------------- */
+
+enum capture_method { CAPTURE_NFQUEUE, CAPTURE_AF_PACKET };
+/* Distribution of the packets of an interface to its rings: by the two addresses (PACKET_FANOUT_CBPF), by addresses and
+ * ports (PACKET_FANOUT_HASH), by the CPU that received the packet, or by the receive queue of the network card. */
+enum af_packet_cluster {
+    AF_PACKET_CLUSTER_ADDRESSES,
+    AF_PACKET_CLUSTER_FLOW,
+    AF_PACKET_CLUSTER_CPU,
+    AF_PACKET_CLUSTER_QM,
+};
+enum af_packet_checksums {
+    AF_PACKET_CHECKSUMS_KERNEL, /* verify those that the kernel has not verified */
+    AF_PACKET_CHECKSUMS_YES,
+    AF_PACKET_CHECKSUMS_NO,
+};
+
+struct af_packet_options {
+    enum capture_method method;
+    const char *const *interfaces;
+    uint32_t workers; /* rings of each interface; each has a worker */
+    enum af_packet_cluster cluster;
+    uint32_t cluster_id; /* id of the fanout group of the first interface, plus 1 for each further one; 0: the kernel
+                            chooses an unused one */
+    bool defrag;         /* PACKET_FANOUT_FLAG_DEFRAG; not with AF_PACKET_CLUSTER_ADDRESSES */
+    bool rollover;       /* PACKET_FANOUT_FLAG_ROLLOVER */
+    bool promiscuous;
+    bool locked;        /* MAP_LOCKED */
+    uint64_t ring_size; /* bytes of each ring */
+    uint64_t memcap;    /* bytes of all rings together */
+    uint32_t block_size;
+    uint32_t block_timeout_ms; /* a block with packets is delivered after this time, even if it is not full */
+    uint32_t snap_length;      /* bytes captured of each packet; 0: all */
+    const char *filter;        /* BPF filter in the syntax of libpcap; NULL: all packets */
+    enum af_packet_checksums checksums;
+};
+extern const struct setting af_packet_settings[];
+void af_packet_options_read(const struct config *config, struct af_packet_options *out);
+
+/* An interface and its fanout group; its rings share it, so it must outlive them. */
+struct af_packet_interface;
+/* Checks the interface and compiles the filter. `number`: index in options->interfaces. `missing`: the interface may be
+ * missing; its rings then wait for it. Returns 0, or -errno with a line in `error`. */
+int af_packet_interface_new(struct af_packet_interface **out, const struct af_packet_options *options, unsigned number,
+                            bool missing, char error[CAPTURE_ERROR_SIZE]);
+void af_packet_interface_free(struct af_packet_interface *interface); /* NULL is allowed */
+const char *af_packet_interface_name(const struct af_packet_interface *interface);
+
+/* Opens a ring that receives no packets yet. If the interface is down, or missing where it may be, the ring waits for
+ * it. `number`: number of the ring among those of all interfaces, which its packets have as meta.queue. Returns 0, or
+ * -errno with a line in `error`. */
+int af_packet_open(struct capture **out, struct af_packet_interface *interface, uint16_t number,
+                   char error[CAPTURE_ERROR_SIZE]);
+/* Lets the ring receive packets. Called when all rings of the interface are open, because otherwise the first rings
+ * would get packets of flows that later belong to another ring. */
+int af_packet_start(struct capture *capture, char error[CAPTURE_ERROR_SIZE]);
+
+enum af_packet_state {
+    AF_PACKET_CAPTURING,
+    AF_PACKET_DOWN,   /* the interface is down */
+    AF_PACKET_GONE,   /* no interface has the name: it was removed, or moved to another network namespace */
+    AF_PACKET_FAILED, /* the ring could not be opened again: `error` is the -errno */
+};
+struct af_packet_status {
+    enum af_packet_state state;
+    int error;
+    uint32_t ifindex; /* 0: none */
+    uint64_t packets, dropped, link_losses;
+};
+/* Reads the state of a ring; may be called by any thread. */
+void af_packet_status(const struct capture *capture, struct af_packet_status *out);
 
 /* --- Capture files ---------------------------------------------------------------------------------- */
 

@@ -44,11 +44,12 @@ struct command {
     int (*run)(int argc, char **argv); /* argv[0] is the name of the command; returns an exit code */
 };
 
-extern const struct command command_run, command_replay, command_check, command_status, command_stats, command_queues,
-    command_flows, command_top, command_alerts, command_explain, command_analyse, command_costs, command_mode,
-    command_rules, command_reload, command_update, command_upgrade, command_shutdown, command_nft, command_blocklist,
-    command_dataset, command_hostbit, command_memcap, command_conf, command_keywords, command_settings, command_import,
-    command_metrics, command_completion, command_lend, command_leave, command_suricata_compat;
+extern const struct command command_run, command_sensor, command_replay, command_check, command_status, command_stats,
+    command_queues, command_flows, command_top, command_alerts, command_explain, command_analyse, command_costs,
+    command_mode, command_rules, command_reload, command_update, command_upgrade, command_shutdown, command_nft,
+    command_blocklist, command_dataset, command_hostbit, command_memcap, command_conf, command_keywords,
+    command_settings, command_import, command_metrics, command_completion, command_lend, command_leave,
+    command_suricata_compat;
 
 /* All commands in the order of `sluice --help`; ends with NULL. */
 extern const struct command *const cli_commands[];

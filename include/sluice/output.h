@@ -245,10 +245,12 @@ struct output_options {
     bool console_colour;
     bool console_stats; /* also print a line for each stats event */
     bool lossless; /* true: workers wait while their ring is full, so that no event is lost; requires output_start() */
-    bool inline_mode;               /* true: drops take effect (IPS); false: IDS */
-    bool queue_fields;              /* true: packets are from NFQUEUE, so their events have the object "queue" */
-    bool recent_alerts;             /* keep the last alerts in memory, for output_recent_alerts() */
-    size_t ring_size;               /* bytes per worker; rounded up to a power of two of at least 2 MiB */
+    bool inline_mode;   /* true: drops take effect (IPS); false: IDS */
+    bool queue_fields;  /* true: packets are from a live capture, so their events have `in_iface` and the object "queue"
+                         */
+    bool ring_fields;   /* with queue_fields: packets are from a ring of an interface: "ring" in place of "queue" */
+    bool recent_alerts; /* keep the last alerts in memory, for output_recent_alerts() */
+    size_t ring_size;   /* bytes per worker; rounded up to a power of two of at least 2 MiB */
     const struct rule_names *names; /* names of flow bits and integers; must outlive the output; NULL: flow bits and
                                        integers are not written */
     struct eve_options eve;

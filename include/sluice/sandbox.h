@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sandbox: the restrictions of processes that parse packets, in case a packet exploits a bug. There are four: an
- * unprivileged user, no capabilities except CAP_NET_ADMIN (the kernel checks it for each verdict), Landlock for files,
- * and a seccomp filter. They do not restrict descriptors that are already open, so files and sockets that require more
- * rights are opened before sandbox_enter().
+ * unprivileged user, no capabilities except CAP_NET_ADMIN (the kernel checks it for each verdict) or, for a sensor,
+ * CAP_NET_RAW (to open a ring again when an interface is back), Landlock for files, and a seccomp filter. They do not
+ * restrict descriptors that are already open, so files and sockets that require more rights are opened before
+ * sandbox_enter().
  *
  * A process applies them in two steps. sandbox_change_user() is called at the start, so that the files that it creates
  * belong to the user who opens them again later; the process keeps its capabilities until it has read files that only
@@ -68,14 +69,16 @@ struct sandbox_options {
     bool landlock, seccomp;
     const struct sandbox_path *paths;
     size_t path_count;
-    bool unix_clients; /* true: the process may connect to Unix sockets */
+    bool unix_clients;   /* true: the process may connect to Unix sockets */
+    bool packet_sockets; /* true: the process, workers included, may open packet sockets, and keeps CAP_NET_RAW in place
+                            of CAP_NET_ADMIN */
 };
 
 /* The restrictions in effect. `landlock` and `seccomp` are positive if the restriction is in effect, 0 if it was not
  * requested, and -errno if it failed. */
 struct sandbox_status {
-    bool net_admin_only;
-    int landlock; /* in effect: version of the kernel's Landlock interface */
+    bool net_admin_only, net_raw_only; /* at most one is true: the only capability that the process has kept */
+    int landlock;                      /* in effect: version of the kernel's Landlock interface */
     int seccomp;
 };
 
@@ -87,8 +90,8 @@ int sandbox_enter(struct sandbox **out, const struct sandbox_options *options, c
 const struct sandbox_status *sandbox_status(const struct sandbox *sandbox);
 void sandbox_free(struct sandbox *sandbox); /* the restrictions stay in effect; NULL is allowed */
 
-/* Restricts the calling worker thread: it can no longer open files or sockets, or start threads or programs. NULL is
- * allowed. 0 or -errno. */
+/* Restricts the calling worker thread: it can no longer open files or sockets (except packet sockets, if
+ * options->packet_sockets was set), or start threads or programs. NULL is allowed. 0 or -errno. */
 int sandbox_enter_worker(const struct sandbox *sandbox);
 
 #endif

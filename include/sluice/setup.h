@@ -95,8 +95,10 @@ void setup_check_outputs(const struct config *config, struct diag *diag); /* rep
 /* Reads the queues of the configuration, at most `max`, with the options of each. */
 int setup_queue_options(const struct config *config, struct nfqueue_options *out, size_t max, size_t *count,
                         char error[ENGINE_ERROR_SIZE]);
+/* Whether packets are captured from interfaces, passively (capture.method: af-packet). */
+bool setup_is_sensor(const struct config *config);
 /* Reads the queues like setup_queue_options(), at most CAPTURE_MAX_QUEUES, and sets the options that depend on the
- * sluice table. */
+ * sluice table. For a sensor: one entry for each ring, with the number of the ring. */
 int setup_plan_queues(const struct config *config, const struct firewall_options *firewall, struct nfqueue_options *out,
                       size_t *count, char error[ENGINE_ERROR_SIZE]);
 /* Reads the options of the sluice table: nft.*, and the settings queue.* that the table depends on. Strings are owned
@@ -115,8 +117,8 @@ int64_t setup_conntrack_seconds(const struct config *config, uint16_t queue);
  * out->kernel_checksums, which differ between daemon and replay. pipeline_shared_init() takes ownership of out->app. */
 int setup_pipeline_options(const struct config *config, unsigned workers, bool inline_mode,
                            struct pipeline_options *out, struct diag *diag);
-/* Reads the options of a pipeline of a daemon, and prints the diagnostics. */
-int setup_inline_options(const struct config *config, unsigned workers, struct pipeline_options *out,
+/* Reads the options of a pipeline of a daemon, which is inline or a sensor, and prints the diagnostics. */
+int setup_daemon_options(const struct config *config, unsigned workers, struct pipeline_options *out,
                          char error[ENGINE_ERROR_SIZE]);
 
 /* Reads the options of application protocols and of files in their transactions. The caller frees the result with

@@ -142,6 +142,8 @@ struct queue_mode {
 
 struct worker {
     unsigned index;
+    bool is_ring;   /* the capture is a ring of an interface; false: an NFQUEUE queue */
+    char label[48]; /* for messages: "queue 3", "ring 0 of eth1" */
     pthread_t thread, sender;
     bool started, has_sender; /* whether the worker thread was started, and whether the verdict sender runs */
     atomic_int sender_state;

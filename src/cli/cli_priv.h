@@ -69,6 +69,15 @@ void cli_input_clear(struct cli_input *input);
 int cli_settings_add(struct cli_settings *settings, const struct cli_option *option, const char *key,
                      const char *value);
 
+/* The input of `sluice run` and `sluice sensor`. */
+struct cli_daemon {
+    struct cli_input input;
+    const char *log_dir; /* NULL: as configured */
+    bool console, check; /* check: only check whether the daemon would start */
+};
+/* Loads the configuration, and runs the daemon until SIGTERM or SIGINT, or checks it. Returns an exit code. */
+int cli_daemon_run(struct cli_daemon *daemon);
+
 /* The configuration file that is read if --config is not given. */
 #define CLI_DEFAULT_CONFIG SLUICE_SYSCONFDIR "/sluice.yaml"
 

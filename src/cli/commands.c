@@ -13,6 +13,7 @@ enum { MAX_COMMANDS = 64 };
 
 const struct command *const cli_commands[] = {
     &command_run,
+    &command_sensor,
     &command_replay,
     &command_check,
     &command_status,

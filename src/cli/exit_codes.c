@@ -21,6 +21,10 @@ static const struct exit_code exit_codes[] = {
     { "run", 1,
       "the daemon cannot start (the configuration has mistakes, or a queue cannot be used), or it had to "
       "stop; with --check: it would not start" },
+    { "sensor", 0, "the sensor was stopped by SIGTERM or SIGINT; with --check: it would start" },
+    { "sensor", 1,
+      "the sensor cannot start (the configuration has mistakes, or an interface cannot be captured from), or it had to "
+      "stop; with --check: it would not start" },
     { "replay", 0, "all captures were inspected" },
     { "replay", 1,
       "the configuration has mistakes, a file cannot be read, or the events or datasets cannot be "

@@ -1,20 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `sluice run`: runs the daemon in the foreground. */
+/* `sluice run`: runs the daemon in the foreground (daemon.c). */
 #include "cli_priv.h"
 
-#include <errno.h>
 #include <unistd.h>
 
-#include "sluice/setup.h"
-#include "sluice/supervisor.h"
-
 enum { OPTION_LOG_DIR = CLI_OPTION_OWN, OPTION_CONSOLE, OPTION_NO_CONSOLE, OPTION_CHECK };
-
-struct arguments {
-    struct cli_input input;
-    const char *log_dir;
-    bool console, check;
-};
 
 static const struct cli_option options[] = {
     CLI_ROW_CONFIG,
@@ -86,97 +76,40 @@ static const struct cli_option options[] = {
 
 static int handle_option(void *user, const struct cli_option *option, const char *value)
 {
-    struct arguments *arguments = user;
+    struct cli_daemon *daemon = user;
 
     switch (option->id) {
     case OPTION_LOG_DIR:
-        arguments->log_dir = value;
+        daemon->log_dir = value;
         break;
     case OPTION_CHECK:
-        arguments->check = true;
+        daemon->check = true;
         break;
     case OPTION_CONSOLE:
     case OPTION_NO_CONSOLE:
-        arguments->console = option->id == OPTION_CONSOLE;
+        daemon->console = option->id == OPTION_CONSOLE;
         break;
     default:
-        return cli_input_handle_option(&arguments->input, option, value);
+        return cli_input_handle_option(&daemon->input, option, value);
     }
     return 0;
 }
 
-/* Loads the configuration again for a reload. The daemon calls it in the reload thread. Returns 0 or -EINVAL. */
-static int load_config(void *user, struct config **out, struct diag *diag)
-{
-    const struct cli_input *input = user;
-
-    return cli_load_config(input, CONFIG_STRICT, CLI_DEFAULT_CONFIG, out, diag) ? -EINVAL : 0;
-}
-
-static int start_daemon(struct arguments *arguments, const struct config *config)
-{
-    const struct cli_input *input = &arguments->input;
-    struct run_options run = {
-        .config = config,
-        .rule_files = input->rules.at,
-        .rule_file_count = input->rules.count,
-        .log_dir = arguments->log_dir,
-        .console = arguments->console,
-        .load_config = load_config,
-        .load_config_user = &arguments->input,
-    };
-    char error[ENGINE_ERROR_SIZE] = "";
-
-    if (supervisor_run(&run, error)) {
-        cli_error(&command_run, "%s", error);
-        return EXIT_FAILED;
-    }
-    return EXIT_OK;
-}
-
-/* Checks at once what the engine would check only at its start, and prints problems. Returns an exit code. */
-static int check_configuration(const struct arguments *arguments, const struct config *config)
-{
-    char error[ENGINE_ERROR_SIZE] = "";
-
-    if (confinement_check_user(config, error) || setup_check_log_folder(config, arguments->log_dir, error) ||
-        pid_file_check(config, error)) {
-        cli_error(&command_run, "%s", error);
-        return EXIT_FAILED;
-    }
-    return EXIT_OK;
-}
-
-static int load_and_start(struct arguments *arguments)
-{
-    struct config *config = NULL;
-    int code = cli_load_sound_config(&arguments->input, CONFIG_STRICT, CLI_DEFAULT_CONFIG,
-                                     "not started (`sluice check` shows them all)", &config);
-
-    /* Rule files that the configuration names may be missing; those that the command line names may not. */
-    if (!code && !cli_files_readable(&command_run, arguments->input.rules.at, arguments->input.rules.count))
-        code = EXIT_FAILED;
-    if (!code)
-        code = arguments->check ? check_configuration(arguments, config) : start_daemon(arguments, config);
-    config_free(config);
-    return code;
-}
-
 static int run_daemon(int argc, char **argv)
 {
-    struct arguments arguments = { .console = isatty(STDOUT_FILENO) };
+    struct cli_daemon daemon = { .console = isatty(STDOUT_FILENO) };
     int first, code;
 
-    if (cli_input_init(&arguments.input, &command_run, argc))
+    if (cli_input_init(&daemon.input, &command_run, argc))
         return EXIT_FAILED;
-    code = cli_parse(&command_run, argc, argv, handle_option, &arguments, &arguments.input.settings, &first);
+    code = cli_parse(&command_run, argc, argv, handle_option, &daemon, &daemon.input.settings, &first);
     if (code < 0 && first < argc) {
         cli_error(&command_run, "unexpected argument '%s'; rules are given by --rules FILE", argv[first]);
         code = EXIT_USAGE;
     }
     if (code < 0)
-        code = load_and_start(&arguments);
-    cli_input_clear(&arguments.input);
+        code = cli_daemon_run(&daemon);
+    cli_input_clear(&daemon.input);
     return code;
 }
 

@@ -13,10 +13,12 @@ static const struct cli_option options[] = {
 
 static void print_sandbox(const struct control_value *sandbox)
 {
-    if (!control_value_bool(control_value_member(sandbox, "net_admin_only")))
+    const bool raw = control_value_bool(control_value_member(sandbox, "net_raw_only"));
+
+    if (!raw && !control_value_bool(control_value_member(sandbox, "net_admin_only")))
         printf("no sandbox\n");
     else
-        printf("sandbox: user %s, CAP_NET_ADMIN only%s%s\n", query_string(sandbox, "user"),
+        printf("sandbox: user %s, %s only%s%s\n", query_string(sandbox, "user"), raw ? "CAP_NET_RAW" : "CAP_NET_ADMIN",
                query_number(sandbox, "landlock") > 0 ? ", Landlock" : "",
                control_value_bool(control_value_member(sandbox, "seccomp")) ? ", seccomp" : "");
 }
@@ -55,6 +57,19 @@ static void print_next_queues(const struct control_value *next)
     }
 }
 
+/* Prints the interfaces of a sensor. */
+static void print_interfaces(const struct control_value *interfaces)
+{
+    for (size_t i = 0; i < control_value_count(interfaces); i++) {
+        const struct control_value *interface = control_value_item(interfaces, i);
+
+        printf("interface %s: %s, %" PRId64 " packets, %" PRId64 " dropped by the kernel, lost %" PRId64 " times\n",
+               query_string(interface, "name"), query_string(interface, "state"),
+               query_number(interface, "kernel_packets"), query_number(interface, "kernel_drops"),
+               query_number(interface, "link_losses"));
+    }
+}
+
 static void print(const struct control_value *message)
 {
     const struct control_value *rules = control_value_member(message, "rules");
@@ -74,11 +89,13 @@ static void print(const struct control_value *message)
         printf("%" PRId64 " rule files could not be read (sluice rules --failed)\n",
                query_number(rules, "files_failed"));
     mode_print(control_value_member(message, "ips"));
-    printf("%" PRId64 " queues: %" PRId64 " packets, %" PRId64 " dropped, %" PRId64 " passed by alert-only, %" PRId64
+    printf("%" PRId64 " %s: %" PRId64 " packets, %" PRId64 " dropped, %" PRId64 " passed by alert-only, %" PRId64
            " alerts%s\n",
-           query_number(message, "queues"), query_number(message, "packets"), query_number(message, "dropped"),
-           query_number(message, "would_drop"), query_number(message, "alerts"),
+           query_number(message, "queues"), control_value_member(message, "interfaces") ? "rings" : "queues",
+           query_number(message, "packets"), query_number(message, "dropped"), query_number(message, "would_drop"),
+           query_number(message, "alerts"),
            control_value_bool(control_value_member(message, "workers_answer")) ? "" : "; a worker does not answer");
+    print_interfaces(control_value_member(message, "interfaces"));
     print_sandbox(control_value_member(message, "sandbox"));
     if (query_number(message, "events_lost") > 0)
         printf("%" PRId64

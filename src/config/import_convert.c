@@ -486,6 +486,44 @@ static void convert_invalid_drops(struct conversion *conversion)
     take_value(conversion, is_yes(conversion->leaf->node->value) ? "drop-packet" : "ignore");
 }
 
+/* --- Interfaces ----------------------------------------------------------------------------------- */
+
+static void convert_interface(struct conversion *conversion)
+{
+    const char *name = conversion->leaf->node->value, *why;
+
+    if (strcmp(name, "default") == 0)
+        decide(conversion->leaf, IMPORT_IMPLIED, "the options of af-packet apply to all interfaces");
+    else if (!import_add_item(conversion->import, conversion->leaf, conversion->setting, name, &why))
+        decide(conversion->leaf, IMPORT_MISSING, why);
+    else if (!conversion->leaf->key.setting)
+        decide(conversion->leaf, IMPORT_IMPLIED, "the interface is in the list already");
+}
+
+/* Sets an option of an interface for all interfaces. The first interface that has the option counts. */
+static void take_interface_option(struct conversion *conversion, const char *value)
+{
+    const char *before = import_value(conversion->import, conversion->setting);
+
+    if (!before)
+        take_value(conversion, value);
+    else if (strcmp(before, value) == 0)
+        decide(conversion->leaf, IMPORT_IMPLIED, "the options of af-packet apply to all interfaces");
+    else
+        decide(conversion->leaf, IMPORT_MISSING,
+               "the options of af-packet apply to all interfaces: that of an earlier interface counts");
+}
+
+static void convert_interface_option(struct conversion *conversion)
+{
+    take_interface_option(conversion, conversion->leaf->node->value);
+}
+
+static void convert_promisc(struct conversion *conversion)
+{
+    take_interface_option(conversion, is_yes(conversion->leaf->node->value) ? "no" : "yes");
+}
+
 /* --- Threads -------------------------------------------------------------------------------------- */
 
 static void convert_affinity(struct conversion *conversion)
@@ -531,6 +569,9 @@ static void (*const converters[])(struct conversion *conversion) = {
     [CONVERT_INVALID_DROPS] = convert_invalid_drops,
     [CONVERT_AFFINITY] = convert_affinity,
     [CONVERT_CPU_SET] = convert_cpu_set,
+    [CONVERT_INTERFACE] = convert_interface,
+    [CONVERT_INTERFACE_OPTION] = convert_interface_option,
+    [CONVERT_PROMISC] = convert_promisc,
 };
 
 /* Writes the name of the setting that has the same name as the key, with "app-layer.protocols.tls" for "app-layer.tls".

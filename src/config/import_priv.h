@@ -66,6 +66,8 @@ void import_add(struct import *import, const char *name, const char *value, cons
 /* Applies the lists whose items import_set() has added. */
 void import_set_lists(struct import *import);
 bool import_has(const struct import *import, const char *name);
+/* Returns the value of a setting of the result; NULL: it is not set, or not a scalar. */
+const char *import_value(const struct import *import, const char *name);
 
 /* --- import_convert.c ----------------------------------------------------------------------------- */
 

@@ -50,6 +50,13 @@ bool import_has(const struct import *import, const char *name)
     return find(import, name) != NULL;
 }
 
+const char *import_value(const struct import *import, const char *name)
+{
+    const struct import_setting *setting = find(import, name);
+
+    return setting && setting->value->kind == NODE_SCALAR ? setting->value->value : NULL;
+}
+
 static struct import_setting *add_setting(struct import *import, const char *name, struct node *value)
 {
     struct import_setting *setting;

@@ -25,8 +25,8 @@
     }
 
 static const char no_interfaces[] =
-    "Sluice inspects the packets of Netfilter queues, not those of interfaces: set nft.attach (`sluice run --attach "
-    "after`), or write your own queue rules (guide, chapter Attach)";
+    "Sluice captures from interfaces with AF_PACKET only (af-packet, `sluice sensor`); to drop packets, let Netfilter "
+    "queue them: set nft.attach (`sluice run --attach after`), or write your own queue rules (guide, chapter Attach)";
 static const char no_protocol[] = "Sluice does not parse this protocol; it leaves out rules on it (`sluice rules "
                                   "--failed`), rules on the stream or on packets inspect its traffic";
 static const char tables_grow[] = "tables grow as needed, up to the memcap";
@@ -98,9 +98,29 @@ static const struct suricata_key keys[] = {
     MISSING("queue.route-queue", "queue.route-to", NULL),
     MISSING("queue.batchcount", "queue.batch", NULL),
 
+    /* Packets: AF_PACKET. */
+    CONVERTED("af-packet.interface", "af-packet.interfaces", CONVERT_INTERFACE, NULL),
+    CONVERTED("af-packet.threads", "af-packet.workers", CONVERT_INTERFACE_OPTION,
+              "set af-packet.workers to the number of workers of each interface; default 1"),
+    CONVERTED("af-packet.disable-promisc", "af-packet.promiscuous", CONVERT_PROMISC, NULL),
+    CONVERTED("af-packet.checksum-checks", "af-packet.checksum-checks", CONVERT_INTERFACE_OPTION,
+              "without auto: set af-packet.checksum-checks to kernel, yes or no"),
+    CONVERTED("af-packet.cluster-type", "af-packet.cluster-type", CONVERT_INTERFACE_OPTION,
+              "Sluice has cluster_addresses, cluster_flow, cluster_cpu and cluster_qm (af-packet.cluster-type)"),
+    CONVERTED("af-packet.cluster-id|defrag|rollover|mmap-locked|bpf-filter|block-timeout", "af-packet.*",
+              CONVERT_INTERFACE_OPTION, NULL),
+    IMPLIED("af-packet.use-mmap|tpacket-v3", "a sensor always uses rings of TPACKET_V3"),
+    IMPLIED("af-packet.ring-size|block-size|buffer-size",
+            "rings have a size in bytes (af-packet.ring-size, af-packet.block-size)"),
+    MISSING("af-packet.copy-mode|copy-iface", "nft.attach",
+            "a sensor forwards no packets: to drop packets, let Netfilter queue them (nft.attach)"),
+    MISSING("af-packet", "af-packet.interfaces",
+            "the interfaces are a list in af-packet.interfaces, and the other settings of af-packet apply to all of "
+            "them; `sluice sensor` captures from them"),
+    MISSING("af-packet.**", "af-packet", "Sluice has no such setting for interfaces (`sluice settings af-packet`)"),
+
     /* Packets: other capture methods. */
-    MISSING("af-packet|af-xdp|dpdk|pcap|netmap|pfring|napatech|ipfw|nflog|windivert|myricom|dag.**", NULL,
-            no_interfaces),
+    MISSING("af-xdp|dpdk|pcap|netmap|pfring|napatech|ipfw|nflog|windivert|myricom|dag.**", NULL, no_interfaces),
     MISSING("capture.**", NULL,
             "offloading of the network card may stay on: Sluice inspects super-packets (queue.gso); checksums: "
             "stream.checksum-validation"),

@@ -37,6 +37,9 @@ enum suricata_conversion {
     CONVERT_INVALID_DROPS, /* stream.drop-invalid */
     CONVERT_AFFINITY,      /* threading.set-cpu-affinity */
     CONVERT_CPU_SET,
+    CONVERT_INTERFACE,        /* the name of an interface: an item of a list */
+    CONVERT_INTERFACE_OPTION, /* an option of an interface, which in Sluice applies to all */
+    CONVERT_PROMISC,          /* disable-promisc */
 };
 
 struct suricata_key {

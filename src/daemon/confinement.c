@@ -401,8 +401,9 @@ static int check_sandbox(const struct confinement *confinement, bool required, c
                     why_no_landlock(status->landlock));
     if (status->seccomp < 0 && !required)
         log_warning("the seccomp filter is off: %s", strerror(-status->seccomp));
-    log_info("running as user %s with CAP_NET_ADMIN only; Landlock %s; seccomp filter %s", confinement->user.name,
-             status->landlock > 0 ? "on" : "off", status->seccomp > 0 ? "on" : "off");
+    log_info("running as user %s with %s only; Landlock %s; seccomp filter %s", confinement->user.name,
+             status->net_raw_only ? "CAP_NET_RAW" : "CAP_NET_ADMIN", status->landlock > 0 ? "on" : "off",
+             status->seccomp > 0 ? "on" : "off");
     if (!required || (status->landlock >= 0 && status->seccomp >= 0))
         return 0;
     snprintf(error, ENGINE_ERROR_SIZE, "security.sandbox: %s: %s", status->landlock < 0 ? "Landlock" : "seccomp",
@@ -432,6 +433,7 @@ int confinement_start(struct confinement *confinement, const struct run_options 
             .paths = paths->at,
             .path_count = paths->count,
             .unix_clients = connects,
+            .packet_sockets = setup_is_sensor(options->config),
         };
         err = paths->failed ? -ENOMEM : sandbox_enter(&confinement->sandbox, &sandbox, cause);
     }
@@ -534,6 +536,7 @@ void confinement_json(const struct confinement *confinement, struct text *out)
     if (confinement->wanted)
         json_string(out, "user", confinement->user.name);
     json_bool(out, "net_admin_only", status->net_admin_only);
+    json_bool(out, "net_raw_only", status->net_raw_only);
     json_uint(out, "landlock", status->landlock > 0 ? (uint64_t)status->landlock : 0);
     json_bool(out, "seccomp", status->seccomp > 0);
     json_object_close(out);

@@ -45,6 +45,10 @@ static void mode(void *user, struct control_request *request)
     enum ips_mode wanted;
     struct text *out;
 
+    if (name && control->workers[0].is_ring) {
+        control_fail(request, "a sensor (capture.method: af-packet) drops nothing: it has no other mode");
+        return;
+    }
     if (seconds < 0 || seconds > MAX_MODE_SECONDS) {
         control_fail(request, "\"seconds\" must be a number from 0 (no end) to %d", MAX_MODE_SECONDS);
         return;
@@ -71,6 +75,12 @@ static void upgrade(void *user, struct control_request *request)
 
     if (service->upgrade != NO_TICKET) {
         control_fail(request, "an upgrade is in progress");
+        return;
+    }
+    if (service->options.sensor) {
+        control_fail(request,
+                     "a sensor has no hand-over: restart the daemon to run the installed program; packets that "
+                     "arrive meanwhile are not inspected, and flows are lost");
         return;
     }
     if (channel_send(service->options.channel, CHANNEL_UPGRADE, 0, NULL)) {

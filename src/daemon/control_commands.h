@@ -25,7 +25,8 @@ struct service_options {
     const struct reload *reload;
     const struct confinement *confinement;
     const struct queue_monitor *monitor;
-    uint64_t started_ns; /* start of the engine (clock_monotonic_ns()) */
+    const struct sensor *sensor; /* NULL: packets come from queues */
+    uint64_t started_ns;         /* start of the engine (clock_monotonic_ns()) */
     const struct engine_memory *memory;
     struct attachment *attachment; /* NULL: none */
     struct mode_control *mode;

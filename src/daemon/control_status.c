@@ -19,6 +19,7 @@
 #include "mode.h"
 #include "queue_monitor.h"
 #include "reload.h"
+#include "sensor.h"
 
 static void put_reload(struct text *out, const struct reload *reload)
 {
@@ -103,6 +104,7 @@ void control_status_json(struct text *out, const struct service_options *options
     }
     json_array_close(out);
     queue_monitor_json(options->monitor, options->stats, out);
+    sensor_json(options->sensor, out);
     json_object_open(out, "rules");
     json_uint(out, "generation", ruleset_generation(*options->ruleset));
     json_uint(out, "loaded", rule_list_count(rules));
@@ -147,6 +149,8 @@ void control_queue_json(struct text *out, struct stats *stats, const struct work
     json_object_open(out, NULL);
     json_uint(out, "queue", worker->queue.queue);
     json_uint(out, "worker", worker->index);
+    if (worker->is_ring)
+        json_string(out, "ring", worker->label);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         json_uint(out, rows[i].key, stats_queue_total(stats, worker, rows[i].field, rows[i].value));
     json_uint(out, "age_us", watch->ages.last_ns / 1000);

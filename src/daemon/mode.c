@@ -103,10 +103,10 @@ static void release_connections(const struct mode_control *control)
         return;
     for (unsigned i = 0; i < control->worker_count; i++) {
         if (control->workers[i].started && !worker_take_snapshot(&control->workers[i]))
-            log_warning(
-                "queue %u: the worker does not answer, so connections that it still marks with nft.offload.drop-mark "
-                "may stay dropped in mode alert-only",
-                (unsigned)control->workers[i].queue.queue);
+            log_warning("%s: the worker does not answer, so connections that it still marks with nft.offload.drop-mark "
+                        "may stay "
+                        "dropped in mode alert-only",
+                        control->workers[i].label);
     }
     err = connections_unmark(&mark, 1, &changed);
     if (err)
@@ -225,6 +225,8 @@ void mode_start(struct mode_control *control, const struct config *config)
         atomic_store(&control->workers[i].mode, (uint32_t)mode);
         control->release_pending |= mode == IPS_MODE_ALERT_ONLY;
     }
+    if (control->workers[0].is_ring)
+        return; /* the mode of a sensor never changes */
     if (expired)
         report(control, "expired");
     else if (control->override.is_set || strcmp(name_of_all(control), "drop") != 0)

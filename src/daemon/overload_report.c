@@ -117,7 +117,7 @@ static void report_notices(struct overload_report *report, unsigned index, uint6
         [OVERLOAD_WIDENED] = OUTPUT_OVERLOAD_WIDENED,
         [OVERLOAD_LEFT] = OUTPUT_OVERLOAD_LEFT,
     };
-    const unsigned queue = report->workers[index].queue.queue;
+    const struct worker *worker = &report->workers[index];
     const struct overload_notice *notice;
     size_t size;
 
@@ -126,7 +126,7 @@ static void report_notices(struct overload_report *report, unsigned index, uint6
             .time_ns = notice->time_ns,
             .action = actions[notice->change],
             .has_queue = true,
-            .queue = queue,
+            .queue = worker->queue.queue,
             .fill_permille = notice->fill_permille,
             .age_us = notice->age_ns / 1000,
             .duration_us = notice->duration_ns / 1000,
@@ -145,20 +145,49 @@ static void report_notices(struct overload_report *report, unsigned index, uint6
             flows += notice->shed[class];
         }
         if (notice->change == OVERLOAD_LEFT)
-            log_info("queue %u: overload ended after %.1f s; %" PRIu64 " flows were shed", queue,
+            log_info("%s: overload ended after %.1f s; %" PRIu64 " flows were shed", worker->label,
                      (double)notice->duration_ns / NS_PER_SECOND, flows);
         else if (may_log(&report->reported[index].overload_logged_ns, now_ns))
-            log_warning("queue %u is overloaded: %u %% full, packets wait for up to %.1f ms; %s. Add queues "
-                        "(queue.numbers), set nft.offload.flows, or load fewer rules",
-                        queue, notice->fill_permille / 10, (double)notice->age_ns / 1e6,
+            log_warning("%s is overloaded: %u %% full, packets wait for up to %.1f ms; %s. %s, or load fewer rules",
+                        worker->label, notice->fill_permille / 10, (double)notice->age_ns / 1e6,
                         notice->class_count > 0 ? "flows of classes in overload.shed are bypassed"
+                        : worker->is_ring       ? "no flows are shed (overload.shed); a full ring drops packets"
                                                 : "no flows are shed (overload.shed); a full queue drops packets, or "
-                                                  "passes them with queue.fail-open");
+                                                  "passes them with queue.fail-open",
+                        worker->is_ring ? "Add workers (af-packet.workers), narrow af-packet.bpf-filter"
+                                        : "Add queues (queue.numbers), set nft.offload.flows");
         output_overload(report->output, &event);
     }
 }
 
 /* --- Drops by the kernel -------------------------------------------------------------------------- */
+
+/* Reports packets of a ring that the kernel dropped since the last call because the ring was full. */
+static void report_ring(struct overload_report *report, unsigned index, uint64_t now_ns)
+{
+    struct reported_queue *reported = &report->reported[index];
+    const struct worker *worker = &report->workers[index];
+    const uint64_t missing = atomic_load_explicit(&worker->missing, memory_order_relaxed);
+    const struct output_overload event = {
+        .time_ns = clock_realtime_ns(),
+        .action = OUTPUT_OVERLOAD_LOST,
+        .has_queue = true,
+        .queue = worker->queue.queue,
+        .missing = missing - reported->missing,
+    };
+
+    if (event.missing == 0)
+        return;
+    reported->missing = missing;
+    reported->lost_since_log += event.missing;
+    if (may_log(&reported->lost_logged_ns, now_ns)) {
+        log_warning("%s: the kernel dropped %" PRIu64 " packet%s because the ring was full: they were not inspected. "
+                    "Increase af-packet.ring-size or af-packet.workers, or narrow af-packet.bpf-filter",
+                    worker->label, reported->lost_since_log, reported->lost_since_log == 1 ? "" : "s");
+        reported->lost_since_log = 0;
+    }
+    output_overload(report->output, &event);
+}
 
 /* Reports packets that the kernel dropped, or passed uninspected, since the last call. The first call reports all
  * such packets since the queue was bound, minus the number that previous engines have reported. queue_monitor_load()
@@ -171,6 +200,10 @@ static void report_lost(struct overload_report *report, unsigned index, uint64_t
     struct queue_status status;
     uint64_t missing = 0;
 
+    if (worker->is_ring) {
+        report_ring(report, index, now_ns);
+        return;
+    }
     if (!worker->capture || capture_status(worker->capture, &status))
         return;
     if (worker->queue.fail_open)
@@ -225,11 +258,13 @@ static void report_rule(struct overload_report *report, const struct suspended_r
     event.rules[0] = rule_cost_get(&report->workers[suspended->worker], 1, &ids);
     event.rules[0].seconds = seconds;
     if (action == OUTPUT_OVERLOAD_SUSPENDED)
-        log_warning("rule %u:%u suspended for %" PRIu64 " s in queue %u: it exceeded detect.rule-budget too often; "
+        log_warning("rule %u:%u suspended for %" PRIu64 " s in %s: it exceeded detect.rule-budget too often; "
                     "its slowest evaluation took %" PRIu64 " us (detect.suspend-slow-rules)",
-                    suspended->rule.gid, suspended->rule.sid, seconds, (unsigned)event.queue, event.rules[0].max_us);
+                    suspended->rule.gid, suspended->rule.sid, seconds, report->workers[suspended->worker].label,
+                    event.rules[0].max_us);
     else
-        log_info("rule %u:%u resumed in queue %u", suspended->rule.gid, suspended->rule.sid, (unsigned)event.queue);
+        log_info("rule %u:%u resumed in %s", suspended->rule.gid, suspended->rule.sid,
+                 report->workers[suspended->worker].label);
     output_overload(report->output, &event);
 }
 

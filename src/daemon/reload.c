@@ -224,7 +224,7 @@ static int make_updates(struct reload *reload)
         if (reload->new_config) {
             update->has_settings = true;
             setup_flow_options(reload->new_config, reload->options.worker_count, &update->flow);
-            setup_exception_policies(reload->new_config, true, update->exceptions);
+            setup_exception_policies(reload->new_config, !reload->options.workers[0].is_ring, update->exceptions);
             overload_options_read(reload->new_config, &update->overload);
         }
         if (needs_magic)
@@ -250,7 +250,7 @@ static void report_output(void *user, const char *name, const char *cause)
 /* Opens changed outputs. Returns 0, or -errno with a line in `cause`. */
 static int make_outputs(struct reload *reload)
 {
-    struct output_options options = { .inline_mode = true };
+    struct output_options options = { .inline_mode = !reload->options.workers[0].is_ring };
     struct setup_outputs *outputs;
     bool differs = false;
     int err;

@@ -61,6 +61,7 @@
 #include "packet_warnings.h"
 #include "queue_monitor.h"
 #include "reload.h"
+#include "sensor.h"
 
 enum {
     POLL_MS = 250,
@@ -91,7 +92,9 @@ struct engine {
     struct attachment *attachment;             /* NULL: the sluice table is not monitored */
     struct offload_follower *offload_follower; /* NULL: no flows are offloaded, or the kernel does not report them */
     struct confinement confinement;
-    int queues_fd; /* /proc/net/netfilter/nfnetlink_queue, which only root may open; negative: not open */
+    int queues_fd;         /* /proc/net/netfilter/nfnetlink_queue, which only root may open; negative: not open */
+    bool is_sensor;        /* captures from interfaces instead of queues */
+    struct sensor *sensor; /* NULL: no sensor */
     struct queue_monitor *monitor;
     struct overload_report *overload;
     struct mode_control mode;
@@ -175,7 +178,7 @@ static int load_rules(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 
 static int open_output(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
-    struct output_options out = { .inline_mode = true };
+    struct output_options out = { .inline_mode = !engine->is_sensor, .ring_fields = engine->is_sensor };
     struct setup_outputs *outputs = malloc(sizeof(*outputs));
     char cause[256];
     int err;
@@ -228,10 +231,14 @@ static int plan_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         engine->workers[i].queue.slots = engine_memory_slots(engine->inherited->memory, (unsigned)i);
         engine->workers[i].memory = engine->inherited->memory;
         engine->workers[i].affinity = &engine->affinity;
+        engine->workers[i].is_ring = engine->is_sensor;
+        snprintf(engine->workers[i].label, sizeof(engine->workers[i].label), "queue %u", (unsigned)queues[i].queue);
         engine->worker_list[i] = &engine->workers[i];
     }
     engine->worker_count = (unsigned)count;
-    return 0;
+    return engine->is_sensor ? sensor_new(&engine->sensor, engine->options->config, engine->workers,
+                                          engine->worker_count, engine->inherited->takes_over, error)
+                             : 0;
 }
 
 /* Allocates all parts of a worker except its queue. Returns 0, or -errno with a line in `error`. */
@@ -253,20 +260,26 @@ static int prepare_worker(struct engine *engine, struct worker *worker, const st
         return err;
     }
     pipeline_set_ruleset(&worker->pipeline, engine->ruleset);
-    conntrack_data_plan(worker, engine->options->config, engine->ruleset);
-    worker_open_connections(worker, engine->options->config);
-    atomic_store(&worker->memory->worker[worker->index].conntrack, worker->queue.conntrack);
+    if (!engine->is_sensor) {
+        conntrack_data_plan(worker, engine->options->config, engine->ruleset);
+        worker_open_connections(worker, engine->options->config);
+        atomic_store(&worker->memory->worker[worker->index].conntrack, worker->queue.conntrack);
+    }
     overload_set_options(&worker->watch.overload, &options->overload);
     worker->watch.packet_budget_ns = options->detector.budget.packet_ns;
     worker->reports = offload_follower_port(engine->offload_follower, worker->index);
     worker->pipeline.blocks = attachment_port(engine->attachment, worker->index);
-    worker->pipeline.heartbeat = &worker->memory->worker[worker->index];
-    worker->pipeline.slots = worker->queue.slots;
+    if (!engine->is_sensor) { /* the packets of a ring are not in the memory that the supervisor reads */
+        worker->pipeline.heartbeat = &worker->memory->worker[worker->index];
+        worker->pipeline.slots = worker->queue.slots;
+    }
     worker->pipeline.memcaps = engine->shared.memcaps;
     worker->pipeline.marked_policy = worker->queue.marked_policy;
     worker->pipeline.looping_policy = worker->queue.looping_policy;
     worker->pipeline.truncated_policy = worker->queue.truncated_policy;
     atomic_store(&worker->ruleset, engine->ruleset);
+    if (engine->is_sensor)
+        return 0;
     if (injector_new(&worker->pipeline.injector, engine->inherited->reject_fds, engine->firewall.reject_mark, cause)) {
         if (worker->index == 0)
             log_warning("reject rules drop without sending a reset or ICMP error: %s", cause);
@@ -341,11 +354,10 @@ static int prepare_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
     struct inspection_options inspection;
     struct pipeline_options options;
-    int err = setup_inline_options(engine->options->config, engine->worker_count, &options, error);
+    int err = setup_daemon_options(engine->options->config, engine->worker_count, &options, error);
 
     if (err)
         return err;
-    options.kernel_checksums = true;
     setup_budget_options(engine->options->config, &options.detector.budget);
     config_fill(engine->options->config, inspection_settings, NULL, &inspection);
     if (getrandom(&options.flow.seed, sizeof(options.flow.seed), 0) != sizeof(options.flow.seed)) {
@@ -443,11 +455,17 @@ static int start_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     const struct config *config = engine->newer || reloaded ? engine->newer : engine->options->config;
     char pinned[512];
 
-    for (unsigned i = 0; i < engine->worker_count; i++)
+    int err = engine->is_sensor ? sensor_start(engine->sensor, error) : 0;
+
+    if (err)
+        return err;
+    for (unsigned i = 0; i < engine->worker_count && !engine->is_sensor; i++)
         nfqueue_confirm_bound(engine->workers[i].capture, atomic_load(&engine->inherited->memory->flags[i]),
                               engine->inherited->takes_over);
-    conntrack_data_log(engine->workers, engine->worker_count, engine->options->config, engine->ruleset);
-    offload_probe_kernel(engine->workers, engine->worker_count, &engine->firewall.offload, &engine->shared.offload);
+    if (!engine->is_sensor) {
+        conntrack_data_log(engine->workers, engine->worker_count, engine->options->config, engine->ruleset);
+        offload_probe_kernel(engine->workers, engine->worker_count, &engine->firewall.offload, &engine->shared.offload);
+    }
     queue_monitor_load(engine->monitor);
     engine->mode = (struct mode_control){
         .workers = engine->workers,
@@ -463,8 +481,6 @@ static int start_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     }
     mode_start(&engine->mode, config);
     for (unsigned i = 0; i < engine->worker_count; i++) {
-        int err;
-
         engine->workers[i].sandbox = engine->confinement.sandbox;
         err = worker_start(&engine->workers[i]);
         if (err) {
@@ -473,8 +489,12 @@ static int start_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         }
     }
     affinity_describe(&engine->affinity, engine->worker_count, pinned, sizeof(pinned));
-    log_info("bound %u queue%s, receive buffer %u KiB; %s", engine->worker_count, engine->worker_count == 1 ? "" : "s",
-             (unsigned)(nfqueue_receive_buffer(engine->workers[0].capture) / 1024), pinned);
+    if (engine->is_sensor)
+        log_info("capturing with %u ring%s; %s", engine->worker_count, engine->worker_count == 1 ? "" : "s", pinned);
+    else
+        log_info("bound %u queue%s, receive buffer %u KiB; %s", engine->worker_count,
+                 engine->worker_count == 1 ? "" : "s",
+                 (unsigned)(nfqueue_receive_buffer(engine->workers[0].capture) / 1024), pinned);
     return 0;
 }
 
@@ -551,12 +571,14 @@ static void poll_reload(struct engine *engine)
 
             atomic_store(&engine->inherited->memory->reload_wanted, 1);
             output_set_generation(engine->output, ruleset_generation(engine->ruleset));
-            setup_exception_policies(config, true, engine->shared.exceptions);
-            mode_reload(&engine->mode, config);
+            setup_exception_policies(config, !engine->is_sensor, engine->shared.exceptions);
+            if (!engine->is_sensor)
+                mode_reload(&engine->mode, config);
             set_stats_interval(engine, config);
             attachment_reread_lists(engine->attachment, config);
             warn_about_file_store(engine);
-            conntrack_data_check(engine->workers, engine->worker_count, engine->ruleset);
+            if (!engine->is_sensor)
+                conntrack_data_check(engine->workers, engine->worker_count, engine->ruleset);
             setup_log_skipped_rules(ruleset_rules(engine->ruleset));
             setup_report_skipped_rules(ruleset_rules(engine->ruleset), engine->output);
         }
@@ -583,8 +605,8 @@ static int main_loop(struct engine *engine, char error[ENGINE_ERROR_SIZE])
             int err = atomic_load(&engine->workers[i].error);
 
             if (err) {
-                snprintf(error, ENGINE_ERROR_SIZE, "the worker of queue %u ended: %s",
-                         (unsigned)engine->workers[i].queue.queue, strerror(-err));
+                snprintf(error, ENGINE_ERROR_SIZE, "the worker of %s ended: %s", engine->workers[i].label,
+                         strerror(-err));
                 return err;
             }
         }
@@ -602,6 +624,7 @@ static int main_loop(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         now_ns = clock_monotonic_ns();
         overload_report_poll(engine->overload, now_ns, false);
         queue_monitor_poll(engine->monitor, now_ns, false);
+        sensor_poll(engine->sensor);
         for (unsigned i = 0; i < engine->worker_count; i++)
             script_log_worker(&engine->workers[i]);
         if (signal_number != SIGUSR1 &&
@@ -611,8 +634,8 @@ static int main_loop(struct engine *engine, char error[ENGINE_ERROR_SIZE])
             worker_request_snapshot(&engine->workers[i]);
         for (unsigned i = 0; i < engine->worker_count; i++) {
             if (!worker_wait_snapshot(&engine->workers[i]))
-                log_warning("the worker of queue %u does not answer: its statistics are those of the last interval",
-                            (unsigned)engine->workers[i].queue.queue);
+                log_warning("the worker of %s does not answer: its statistics are those of the last interval",
+                            engine->workers[i].label);
         }
         packet_warnings_log(&engine->packet_warnings, engine->worker_list, engine->worker_count);
         stats_write(engine->stats, engine->worker_list, engine->worker_count, engine->ruleset, engine->output,
@@ -658,6 +681,7 @@ static void engine_clear(struct engine *engine)
     ruleset_free(engine->ruleset);
     rule_names_free(engine->names);
     confinement_clear(&engine->confinement);
+    sensor_free(engine->sensor);
     if (engine->queues_fd >= 0)
         close(engine->queues_fd);
     config_free(engine->newer);
@@ -686,6 +710,7 @@ static int open_service(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         .reload = engine->reload,
         .confinement = &engine->confinement,
         .monitor = engine->monitor,
+        .sensor = engine->sensor,
         .started_ns = engine->started_ns,
         .memory = engine->inherited->memory,
         .attachment = engine->attachment,
@@ -754,8 +779,10 @@ static int start_engine(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     stats_set_reload(engine->stats, engine->reload);
     engine->started_ns = clock_monotonic_ns();
     err = open_service(engine, error);
+    if (!err && engine->is_sensor)
+        err = sensor_open(engine->sensor, error);
     /* Opens the captures without binding the queues: the supervisor binds them later. */
-    for (unsigned i = 0; i < engine->worker_count && !err; i++) {
+    for (unsigned i = 0; i < engine->worker_count && !err && !engine->is_sensor; i++) {
         char reason[CAPTURE_ERROR_SIZE];
 
         err = nfqueue_open(&engine->workers[i].capture, &engine->workers[i].queue, reason);
@@ -775,7 +802,8 @@ static int start_engine(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         return err;
     if (offload_follower_start(engine->offload_follower))
         log_warning("cannot start the conntrack thread: flow events do not count packets of offloaded flows");
-    queue_monitor_begin(engine->monitor);
+    if (!engine->is_sensor)
+        queue_monitor_begin(engine->monitor);
     return attach(engine, error);
 }
 
@@ -844,7 +872,13 @@ static void stop_engine(struct engine *engine, bool well)
 int engine_run(const struct run_options *options, const struct engine_inputs *inheritance,
                char error[ENGINE_ERROR_SIZE])
 {
-    struct engine engine = { .options = options, .inherited = inheritance, .queues_fd = nfqueue_open_status() };
+    const bool is_sensor = setup_is_sensor(options->config);
+    struct engine engine = {
+        .options = options,
+        .inherited = inheritance,
+        .is_sensor = is_sensor,
+        .queues_fd = is_sensor ? -EBADF : nfqueue_open_status(),
+    };
     int err = crash_report_start();
 
     if (err)

@@ -24,9 +24,9 @@ void script_log_worker(struct worker *worker)
          i < AT_ONCE && worker->pipeline.detector && detector_next_script_report(worker->pipeline.detector, &report);
          i++) {
         if (report.is_error)
-            log_warning("rule %u:%u: the script failed and the rule did not match, %llu time%s in queue %u: %s: %s",
+            log_warning("rule %u:%u: the script failed and the rule did not match, %llu time%s in %s: %s: %s",
                         report.gid, report.sid, (unsigned long long)report.count, report.count == 1 ? "" : "s",
-                        (unsigned)worker->queue.queue, causes[report.error], report.text);
+                        worker->label, causes[report.error], report.text);
         else
             log_write((enum log_level)report.level, "rule %u:%u: %s", report.gid, report.sid, report.text);
     }

@@ -8,6 +8,7 @@
 
 #include "sluice/affinity.h"
 #include "sluice/app.h"
+#include "sluice/capture.h"
 #include "sluice/config.h"
 #include "sluice/defrag.h"
 #include "sluice/detect.h"
@@ -20,7 +21,7 @@
 #include "sluice/setup.h"
 #include "sluice/stream.h"
 
-enum { MAX_TABLES = APP_MAX_PROTOCOLS + 24 };
+enum { MAX_TABLES = APP_MAX_PROTOCOLS + 28 };
 
 static const char no_effect[] = "has no effect yet";
 static const char *const refuse_or_skip[] = { "refuse", "skip", NULL };
@@ -233,11 +234,15 @@ int daemon_new_config(struct config **out)
 {
     /* All settings, in the order in which `sluice settings` and sluice.yaml(5) list them. */
     static const struct setting *const modules[] = {
-        rules_settings,    firewall_rules_settings, dataset_settings,  policy_settings,   daemon_settings,
-        detector_settings, queue_settings,          ips_mode_settings, firewall_settings, affinity_settings,
-        decode_settings,   inspection_settings,     flow_settings,     stream_settings,   exception_settings,
-        overload_settings, defrag_settings,         host_os_settings,  output_settings,   destination_settings,
-        eve_settings,      file_settings,           metrics_settings,  pcap_log_settings, tls_store_settings,
+        rules_settings,      firewall_rules_settings, dataset_settings,
+        policy_settings,     daemon_settings,         detector_settings,
+        queue_settings,      af_packet_settings,      ips_mode_settings,
+        firewall_settings,   affinity_settings,       decode_settings,
+        inspection_settings, flow_settings,           stream_settings,
+        exception_settings,  overload_settings,       defrag_settings,
+        host_os_settings,    output_settings,         destination_settings,
+        eve_settings,        file_settings,           metrics_settings,
+        pcap_log_settings,   tls_store_settings,
     };
     const size_t count = sizeof(modules) / sizeof(modules[0]);
     const struct setting *tables[MAX_TABLES];

@@ -44,7 +44,7 @@
 #include "queue_monitor.h"
 #include "reload.h"
 
-enum { FIXED_STATS = 250, STATS_PER_QUEUE = 35, FIXED_THREAD_STATS = 43 };
+enum { FIXED_STATS = 250, STATS_PER_QUEUE = 37, FIXED_THREAD_STATS = 43 };
 
 /* Memcaps of all workers together, in bytes. */
 struct stats_limits {
@@ -113,6 +113,8 @@ static const char *const queue_fields[] = {
     "verdict_errors",
     "malformed_messages",
     "lost",
+    "ring_full",
+    "link_losses",
     "conntrack",
     "full_batches",
     "age_us",
@@ -303,6 +305,8 @@ static void add_queue(struct stats *stats, struct worker *worker)
         c->verdict_errors,
         c->malformed_messages,
         c->lost,
+        c->ring_full,
+        c->link_losses,
         c->conntrack,
         c->full_batches,
         watch->ages.last_ns / 1000,
@@ -547,8 +551,8 @@ static void add_thread_counter(struct stats *stats, struct thread_place *place, 
         return;
     path = &stats->thread_names[place->worker->index * stats->thread_capacity + place->next++];
     if (!*path)
-        *path = arena_printf(stats->arena, "threads.W#%02u-nfq%u.%s", place->worker->index + 1,
-                             (unsigned)place->worker->queue.queue, name);
+        *path = arena_printf(stats->arena, "threads.W#%02u-%s%u.%s", place->worker->index + 1,
+                             place->worker->is_ring ? "ring" : "nfq", (unsigned)place->worker->queue.queue, name);
     add_counter(stats, *path, value);
 }
 
@@ -564,7 +568,7 @@ static void add_thread(struct stats *stats, const struct worker *worker)
     const struct worker_snapshot *s = &worker->snapshot;
     struct thread_place place = { .worker = worker };
 
-    add_thread_counter(stats, &place, "capture.kernel_packets", s->capture.packets);
+    add_thread_counter(stats, &place, "capture.kernel_packets", capture_kernel_packets(&s->capture));
     add_thread_counter(stats, &place, "capture.kernel_drops", s->capture.lost);
     for (size_t i = 0; i < decode_counter_count(); i++) {
         if (stats->decoder_events || strncmp(decode_counter_name(i), "event.", 6) != 0)
@@ -775,7 +779,7 @@ static void collect(struct stats *stats, struct worker *const *workers, unsigned
 
     sum_workers(&sums, workers, count);
     stats->count = 0;
-    add_counter(stats, "capture.kernel_packets", sums.capture.packets);
+    add_counter(stats, "capture.kernel_packets", capture_kernel_packets(&sums.capture));
     add_counter(stats, "capture.kernel_drops", sums.capture.lost);
     add_decode(stats, workers, count);
     add_modules(stats, &sums, workers, count);

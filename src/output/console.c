@@ -80,7 +80,7 @@ static void place(struct text *out, const struct output_options *options, const 
                   const char *detail)
 {
     if (options->queue_fields)
-        text_printf(out, "(queue %u", record->meta.queue);
+        text_printf(out, "(%s %u", options->ring_fields ? "ring" : "queue", record->meta.queue);
     else
         text_printf(out, "(packet %llu", (unsigned long long)record->number);
     if (detail)

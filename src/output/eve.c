@@ -296,7 +296,9 @@ void eve_header(struct eve *eve, struct text *out, const struct packet_record *r
     }
     if (eve->options->queue_fields || eve->would_drop || eve->own_length > 0) {
         json_member_object(out, "sluice");
-        if (eve->options->queue_fields)
+        if (eve->options->ring_fields)
+            json_member_uint(out, "ring", record->meta.queue);
+        else if (eve->options->queue_fields)
             queue(eve, out, record);
         if (eve->would_drop)
             json_bool(out, "would_drop", true);

@@ -275,7 +275,9 @@ static void common_options(struct eve *eve, struct text *out, const struct flow_
     }
     if (eve->options->queue_fields || record->would_drop) {
         json_member_object(out, "sluice");
-        if (eve->options->queue_fields)
+        if (eve->options->ring_fields)
+            json_member_uint(out, "ring", record->origin.queue);
+        else if (eve->options->queue_fields)
             queue(eve, out, record);
         if (record->would_drop)
             json_bool(out, "would_drop", true);

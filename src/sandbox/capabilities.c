@@ -60,16 +60,16 @@ static int keep_capabilities(const unsigned *kept, size_t count, bool inherited)
     return err ? err : apply(CAPNG_SELECT_CAPS);
 }
 
-int capabilities_drop(void)
+int capabilities_drop(bool packet_sockets)
 {
-    return keep_capabilities((const unsigned[]){ CAP_NET_ADMIN }, 1, false);
+    return keep_capabilities((const unsigned[]){ packet_sockets ? CAP_NET_RAW : CAP_NET_ADMIN }, 1, false);
 }
 
 int capabilities_drop_of_supervisor(void)
 {
     static const unsigned kept[] = {
         CAP_NET_ADMIN,       /* queues and the sluice table */
-        CAP_NET_RAW,         /* engines: reject packets */
+        CAP_NET_RAW,         /* engines: reject packets, rings of a sensor */
         CAP_DAC_READ_SEARCH, /* the kernel's list of queues */
         CAP_DAC_OVERRIDE,    /* files of the engine's user below the log folder */
         CAP_CHOWN,           /* folders of the engine's user */

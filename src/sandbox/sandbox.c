@@ -55,7 +55,7 @@ int sandbox_enter_supervisor(bool seccomp, char error[SANDBOX_ERROR_SIZE])
 
 int sandbox_drop_capabilities(void)
 {
-    return capabilities_drop();
+    return capabilities_drop(false);
 }
 
 int sandbox_enter(struct sandbox **out, const struct sandbox_options *options, char error[SANDBOX_ERROR_SIZE])
@@ -65,16 +65,17 @@ int sandbox_enter(struct sandbox **out, const struct sandbox_options *options, c
     int err = sandbox ? 0 : -ENOMEM;
 
     if (!err && options->seccomp)
-        err = filter_of_process(&sandbox->process, options->unix_clients);
+        err = filter_of_process(&sandbox->process, options->unix_clients, options->packet_sockets);
     if (!err && options->seccomp)
-        err = filter_of_worker(&sandbox->worker);
+        err = filter_of_worker(&sandbox->worker, options->packet_sockets);
     if (!err) {
         step = "capabilities";
-        err = capabilities_drop();
+        err = capabilities_drop(options->packet_sockets);
     }
     if (!err) {
         step = "no_new_privs";
-        sandbox->status.net_admin_only = true;
+        sandbox->status.net_admin_only = !options->packet_sockets;
+        sandbox->status.net_raw_only = options->packet_sockets;
         err = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? -errno : 0;
     }
     if (!err) {

@@ -14,8 +14,9 @@
 /* Makes the permitted capabilities effective again; a change of the user has removed them from the effective set. 0 or
  * -errno. */
 int capabilities_raise(void);
-/* Drops all capabilities except CAP_NET_ADMIN, also for programs that are executed later. 0 or -errno. */
-int capabilities_drop(void);
+/* Drops all capabilities except CAP_NET_ADMIN or, with `packet_sockets`, CAP_NET_RAW, also for programs that are
+ * executed later. 0 or -errno. */
+int capabilities_drop(bool packet_sockets);
 /* Drops all capabilities except those that the supervisor and the start of its engines require. 0 or -errno. */
 int capabilities_drop_of_supervisor(void);
 
@@ -34,8 +35,8 @@ struct filter {
 };
 
 /* Build the filters: for an engine, for its workers, and for the supervisor. Return 0 or -errno. */
-int filter_of_process(struct filter *out, bool unix_clients);
-int filter_of_worker(struct filter *out);
+int filter_of_process(struct filter *out, bool unix_clients, bool packet_sockets);
+int filter_of_worker(struct filter *out, bool packet_sockets);
 int filter_of_supervisor(struct filter *out);
 /* Installs the filter for the calling thread or, with `all_threads`, for all threads of the process. Returns 0 or
  * -errno. */

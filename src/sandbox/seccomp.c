@@ -17,6 +17,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/if_packet.h>
 #include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <linux/sockios.h>
@@ -195,6 +196,24 @@ static int allow_sockets(scmp_filter_ctx context, bool unix_clients)
                                              SCMP_A1(SCMP_CMP_MASKED_EQ, SOCKET_TYPE_MASK, SOCK_DGRAM) });
 }
 
+/* Allows what a sensor needs to check its interfaces, and to open a ring again when an interface is back: packet
+ * sockets and their options, and reading the state of interfaces. */
+static int allow_packet_sockets(scmp_filter_ctx context)
+{
+    static const uint64_t requests[] = { SIOCGIFNAME, SIOCGIFINDEX, SIOCGIFFLAGS, SIOCGIFMTU, SIOCGIFHWADDR };
+    int err = add_system_calls(context, SCMP_ACT_ALLOW, "bind getsockname getsockopt");
+
+    if (!err)
+        err = allow_value(context, SCMP_SYS(socket), 0, AF_PACKET);
+    if (!err)
+        err = allow_value(context, SCMP_SYS(setsockopt), 1, SOL_PACKET);
+    if (!err)
+        err = allow_if(
+            context, SCMP_SYS(setsockopt), 2,
+            (struct scmp_arg_cmp[]){ SCMP_A1(SCMP_CMP_EQ, SOL_SOCKET), SCMP_A2(SCMP_CMP_EQ, SO_DETACH_FILTER) });
+    return err ? err : allow_values(context, SCMP_SYS(ioctl), 1, requests, COUNT(requests));
+}
+
 /* Allows starting threads, but not processes, and installing further filters, which can only restrict the process
  * more. */
 static int allow_threads(scmp_filter_ctx context)
@@ -257,7 +276,7 @@ static scmp_filter_ctx new_filter(void)
     return context;
 }
 
-int filter_of_process(struct filter *out, bool unix_clients)
+int filter_of_process(struct filter *out, bool unix_clients, bool packet_sockets)
 {
     static const uint64_t ioctl_requests[] = {
         TCGETS, TIOCGWINSZ, FIONBIO, FIONREAD, FIOCLEX, SIOCGIFNAME, SIOCGIFINDEX
@@ -276,6 +295,8 @@ int filter_of_process(struct filter *out, bool unix_clients)
         err = add_system_calls(context, SANDBOX_HAS_SANITIZER ? SCMP_ACT_ERRNO(EACCES) : SCMP_ACT_TRAP, hostile_calls);
     if (!err)
         err = allow_sockets(context, unix_clients);
+    if (!err && packet_sockets)
+        err = allow_packet_sockets(context);
     if (!err)
         err = allow_values(context, SCMP_SYS(ioctl), 1, ioctl_requests, COUNT(ioctl_requests));
     if (!err)
@@ -319,7 +340,7 @@ int filter_of_supervisor(struct filter *out)
     return err;
 }
 
-int filter_of_worker(struct filter *out)
+int filter_of_worker(struct filter *out, bool packet_sockets)
 {
     /* Workers may map memory or change its protection only without PROT_EXEC. */
     struct scmp_arg_cmp not_executable = SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0);
@@ -330,6 +351,8 @@ int filter_of_worker(struct filter *out)
         err = allow_if(context, SCMP_SYS(mmap), 1, &not_executable);
     if (!err)
         err = allow_if(context, SCMP_SYS(mprotect), 1, &not_executable);
+    if (!err && packet_sockets)
+        err = allow_packet_sockets(context);
     if (!err)
         err = export(out, context);
     seccomp_release(context);

@@ -2,6 +2,7 @@
 /* Reads the options of the modules from the configuration, and checks what the tables of settings cannot express. */
 #include <errno.h>
 #include <limits.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -57,12 +58,24 @@ static const char *range_of(const struct config *config, uint16_t queue)
     return NULL;
 }
 
+bool setup_is_sensor(const struct config *config)
+{
+    struct af_packet_options options;
+
+    af_packet_options_read(config, &options);
+    return options.method == CAPTURE_AF_PACKET;
+}
+
 void setup_queue_mode(const struct config *config, uint16_t queue, struct queue_mode *out)
 {
     const enum ips_mode not_set = (enum ips_mode)(IPS_MODE_ALERT_ONLY + 1);
     struct policy_options options = { .mode = not_set };
     const char *range = range_of(config, queue);
 
+    if (setup_is_sensor(config)) { /* a sensor drops nothing, whatever the mode is */
+        *out = (struct queue_mode){ .mode = IPS_MODE_ALERT_ONLY, .of_range = true };
+        return;
+    }
     if (range)
         config_fill(config, ips_mode_settings, range, &options);
     out->of_range = options.mode != not_set;
@@ -152,10 +165,76 @@ int setup_queue_options(const struct config *config, struct nfqueue_options *out
     return 0;
 }
 
+/* Plans the rings of a sensor. */
+static int plan_rings(const struct config *config, struct nfqueue_options *out, size_t *count,
+                      char error[ENGINE_ERROR_SIZE])
+{
+    struct af_packet_options options;
+    struct queue_options queue;
+    size_t interfaces = 0;
+    uint64_t memory;
+
+    af_packet_options_read(config, &options);
+    queue_options_read(config, NULL, &queue);
+    for (; options.interfaces[interfaces]; interfaces++) {
+        const char *name = options.interfaces[interfaces];
+
+        if (name[0] == '\0' || strlen(name) >= IF_NAMESIZE) {
+            snprintf(error, ENGINE_ERROR_SIZE, "af-packet.interfaces: '%.64s' is not the name of an interface", name);
+            return -EINVAL;
+        }
+        for (size_t i = 0; i < interfaces; i++) {
+            if (strcmp(options.interfaces[i], name) == 0) {
+                snprintf(error, ENGINE_ERROR_SIZE, "af-packet.interfaces names %s twice", name);
+                return -EINVAL;
+            }
+        }
+    }
+    if (interfaces == 0) {
+        snprintf(error, ENGINE_ERROR_SIZE,
+                 "no interface to capture from: give `sluice sensor --interface NAME`, or set af-packet.interfaces");
+        return -EINVAL;
+    }
+    if (interfaces > CAPTURE_MAX_QUEUES / options.workers) {
+        snprintf(error, ENGINE_ERROR_SIZE,
+                 "%zu interfaces with %u workers each are more than %d workers: lower "
+                 "af-packet.workers",
+                 interfaces, (unsigned)options.workers, CAPTURE_MAX_QUEUES);
+        return -EINVAL;
+    }
+    if (options.ring_size < 2 * (uint64_t)options.block_size) {
+        snprintf(error, ENGINE_ERROR_SIZE,
+                 "a ring needs two blocks at least: raise af-packet.ring-size, or lower "
+                 "af-packet.block-size");
+        return -EINVAL;
+    }
+    memory = interfaces * options.workers * options.ring_size;
+    if (memory > options.memcap) {
+        snprintf(error, ENGINE_ERROR_SIZE,
+                 "the rings need %llu MiB, more than af-packet.memcap (%llu MiB): raise it, or "
+                 "lower af-packet.ring-size or af-packet.workers",
+                 (unsigned long long)(memory >> 20), (unsigned long long)(options.memcap >> 20));
+        return -EINVAL;
+    }
+    *count = interfaces * options.workers;
+    for (size_t i = 0; i < *count; i++)
+        out[i] = (struct nfqueue_options){
+            .queue = (uint16_t)i,
+            .batch = queue.nfqueue.batch,
+            .truncated_policy = QUEUE_TRUNCATED_INSPECT,
+            .inherited_fd = -1,
+        };
+    return 0;
+}
+
 int setup_plan_queues(const struct config *config, const struct firewall_options *firewall, struct nfqueue_options *out,
                       size_t *count, char error[ENGINE_ERROR_SIZE])
 {
-    int err = setup_queue_options(config, out, CAPTURE_MAX_QUEUES, count, error);
+    int err;
+
+    if (setup_is_sensor(config))
+        return plan_rings(config, out, count, error);
+    err = setup_queue_options(config, out, CAPTURE_MAX_QUEUES, count, error);
 
     for (size_t i = 0; i < *count && !err; i++)
         offload_queue_options(config, firewall, &out[i]);
@@ -184,6 +263,10 @@ int setup_firewall_options(const struct config *config, struct firewall_options 
         snprintf(error, ENGINE_ERROR_SIZE,
                  "attaching (nft.attach) needs queues in one range such as 0-3, got queue.numbers '%s'", queue.numbers);
         return -EINVAL;
+    }
+    if (setup_is_sensor(config)) { /* passive: without table, and without offloading */
+        options->mode = ATTACH_NONE;
+        options->blocklist = options->offload.accept = options->offload.drop = false;
     }
     options->queue_first = (uint16_t)queues[0];
     options->queue_last = (uint16_t)queues[count - 1];
@@ -255,11 +338,13 @@ int setup_pipeline_options(const struct config *config, unsigned workers, bool i
     return err ? err : setup_app_options(config, workers, &out->app, diag);
 }
 
-int setup_inline_options(const struct config *config, unsigned workers, struct pipeline_options *out,
+int setup_daemon_options(const struct config *config, unsigned workers, struct pipeline_options *out,
                          char error[ENGINE_ERROR_SIZE])
 {
+    const bool is_sensor = setup_is_sensor(config);
     struct diag *diag = diag_new();
-    int err = diag ? setup_pipeline_options(config, workers, true, out, diag) : -ENOMEM;
+    int err = diag ? setup_pipeline_options(config, workers, !is_sensor, out, diag) : -ENOMEM;
+    struct af_packet_options capture;
 
     if (err) {
         snprintf(error, ENGINE_ERROR_SIZE,
@@ -267,6 +352,10 @@ int setup_inline_options(const struct config *config, unsigned workers, struct p
         if (diag)
             setup_print_diagnostics(diag);
     }
+    af_packet_options_read(config, &capture);
+    out->kernel_checksums = !is_sensor || capture.checksums == AF_PACKET_CHECKSUMS_KERNEL;
+    out->checksums = is_sensor && capture.checksums == AF_PACKET_CHECKSUMS_NO ? CHECKSUMS_IGNORE : CHECKSUMS_CHECK;
+    out->drop_undecodable &= !is_sensor;
     diag_free(diag);
     return err;
 }

@@ -549,7 +549,7 @@ static void *run_worker(void *arg)
     int err;
 
     /* Each thread sets its own name, because setting the name of another thread needs access to /proc. */
-    snprintf(name, sizeof(name), "worker-q%u", (unsigned)worker->queue.queue);
+    snprintf(name, sizeof(name), "worker-%c%u", worker->is_ring ? 'r' : 'q', (unsigned)worker->queue.queue);
     pthread_setname_np(pthread_self(), name);
     if (worker->affinity)
         affinity_apply_worker(worker->affinity, worker->index);
@@ -590,7 +590,7 @@ static int start_sender(struct worker *worker)
     const struct timespec pause = { .tv_nsec = 100000 };
     int err, state;
 
-    if (!worker->affinity || worker->affinity->sender_count == 0)
+    if (worker->is_ring || !worker->affinity || worker->affinity->sender_count == 0)
         return 0;
     err = nfqueue_add_sender(worker->capture);
     if (!err)

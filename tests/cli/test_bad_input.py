@@ -24,7 +24,7 @@ GOOD_RULE = 'alert tcp any any -> any any (msg:"x"; sid:1;)\n'
 
 # What each command needs before an option or behind it to be complete; words of the first test row.
 COMPLETE = {
-    "run": ["--check"], "replay": ["empty.pcap"], "check": ["--no-compile"], "explain": ["1"], "analyse": ["1"],
+    "run": ["--check"], "sensor": ["--interface", "lo", "--check"], "replay": ["empty.pcap"], "check": ["--no-compile"], "explain": ["1"], "analyse": ["1"],
     "top": ["--batch", "--count", "1"], "alerts": ["--live"], "nft": ["print"], "blocklist": ["list"],
     "dataset": ["list"], "hostbit": ["list", "192.0.2.1"], "memcap": ["list"], "conf": ["get", "queue.length"],
     "import": ["suricata.yaml"], "metrics": ["--once"], "completion": ["bash"], "leave": ["--after"],
@@ -76,6 +76,11 @@ VALUES = {
                         ("good.rules", 1, "good.rules.*: Not a directory")],
     ("replay", "workers"): numbers(1, 64),
     ("replay", "costs"): words("--costs needs table or json", "x", "js", "tables"),
+    ("sensor", "workers"): numbers(1, 256, "af-packet.workers"),
+    ("sensor", "interface"): words("needs names of interfaces such as eth1,eth2", ",", "eth1,", ",eth1", "eth1,,eth2", "a b",
+                                   "a/b", 'a"b', "x" * 16),
+    ("sensor", "filter"): [(value, 1, "af-packet.bpf-filter .* is wrong: .*pcap-filter")
+                           for value in ("nonsense", "port x", "(tcp", "tcp and")],
     ("check", "max-diagnostics"): numbers(0, 100000),
     ("flows", "limit"): numbers(1, 1073741824),
     ("rules", "limit"): numbers(1, 1073741824),
@@ -140,6 +145,7 @@ CONTRADICTIONS = {
     "run": [["--console", "--no-console"]],
     "replay": [["--console", "--no-console"], ["--unix-socket", "s", "x.pcap"],
                ["--unix-socket", "s", "--costs", "table"]],
+    "sensor": [["--console", "--no-console"]],
     "check": [["--compile", "--no-compile"]],
     "alerts": [["--live", "--file", "good.rules"]],
     "nft": [["print", "--bypass", "--no-bypass"], ["print", "--native", "--xt"], ["print", "--native", "--iptables"],
@@ -156,6 +162,7 @@ CONTRADICTIONS = {
 UNEXPECTED = "unexpected argument 'surplus'"
 ARGUMENTS = {
     "run": [(["surplus"], UNEXPECTED + "; rules are given by --rules")],
+    "sensor": [(["surplus"], UNEXPECTED + "; interfaces are given by --interface")],
     "replay": [([], "no capture file given")],
     "check": [(["surplus"], UNEXPECTED)],
     **{name: [(["surplus"], UNEXPECTED)] for name in (
@@ -253,7 +260,7 @@ TEXTS = {
     "vars.address-groups.*": "300.1.1.1", "vars.port-groups.*": "70000", "nft.blocklist.never": "x",
     "decoder.teredo.ports": "x", "decoder.vxlan.ports": "x", "decoder.geneve.ports": "x", "decoder.gtp.ports": "x",
 }
-ANY_TEXT = re.compile(r"""datasets\.(save-directory|\*\.(load|state))|unix-command\.filename|(control|metrics)\.group|
+ANY_TEXT = re.compile(r"""af-packet\.(interfaces|bpf-filter)|datasets\.(save-directory|\*\.(load|state))|unix-command\.filename|(control|metrics)\.group|
     firewall[.-]rule-files|pid-file|run-as\.(user|group)|
     nft\.blocklist\.(folder|classtypes)|nft\.offload\.flowtable|eve\.filename|
     outputs\.\*\.(filename|prefix|(syslog|redis|kafka)\..*)|.*xff\.header|sensor-name|

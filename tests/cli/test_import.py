@@ -247,7 +247,9 @@ class Import(unittest.TestCase):
         self.assertIn("2 unknown", out)
 
     def test_unknown_settings_of_suricata_have_hints(self):
-        for key, message in (("af-packet: [{interface: eth0}]", "'af-packet' of Suricata: .*Netfilter queues.*nft.attach"),
+        for key, message in (("af-packet: [{interface: eth0}]", "as in Suricata: .*af-packet.interfaces.*sluice sensor"),
+                             ("af-packet: {interface: eth0}", "did you mean 'af-packet.interfaces'"),
+                             ("af-xdp: [{interface: eth0}]", "'af-xdp' of Suricata: .*sluice sensor.*nft.attach"),
                              ("nfq: {mode: repeat}", "'nfq' of Suricata: .*queue.verdict"),
                              ("default-log-dir: /x", "did you mean 'log-dir'"),
                              ("flow-timeouts: {}", "did you mean 'flow.timeouts'"),
@@ -263,7 +265,7 @@ class Import(unittest.TestCase):
             self.assertRegex(err, message)
 
     def test_configuration_of_suricata_is_recognised(self):
-        path = self.file("s.yaml", "outputs: []\nnfq:\naf-packet:\n")
+        path = self.file("s.yaml", "outputs: []\nnfq:\naf-packet: []\n")
         for command in (("check",), ("run", "--check"), ("replay", "x.pcap")):
             err = sluice(*command, "--config", path)[2]
             self.assertIn(f"this looks like a configuration of Suricata: `sluice import {path}` converts it", err)

@@ -95,8 +95,9 @@ void service_dump_counters(void *user, struct control_request *request)
 
 void service_show_capture_mode(void *user, struct control_request *request)
 {
-    (void)user;
-    json_string(control_answer(request), NULL, "NFQ");
+    const struct service_options *options = &((const struct service *)user)->options;
+
+    json_string(control_answer(request), NULL, options->sensor ? "AF_PACKET_DEV" : "NFQ");
 }
 
 void service_show_running_mode(void *user, struct control_request *request)
@@ -116,7 +117,7 @@ void service_list_interfaces(void *user, struct control_request *request)
     json_uint(out, "count", options->worker_count);
     json_array_open(out, "ifaces");
     for (unsigned i = 0; i < options->worker_count; i++)
-        json_printf(out, NULL, "nfq%u", (unsigned)options->workers[i].queue.queue);
+        json_printf(out, NULL, options->sensor ? "ring%u" : "nfq%u", (unsigned)options->workers[i].queue.queue);
     json_array_close(out);
     json_object_close(out);
 }
@@ -135,7 +136,8 @@ void service_show_interface(void *user, struct control_request *request)
         control_fail(request, "iface is not a string");
         return;
     }
-    number = strncmp(name, "nfq", strlen("nfq")) == 0 ? name + strlen("nfq") : name;
+    number = name + (strncmp(name, "nfq", strlen("nfq")) == 0 ? strlen("nfq") : 0);
+    number += options->sensor && strncmp(name, "ring", strlen("ring")) == 0 ? strlen("ring") : 0;
     for (unsigned i = 0; i < options->worker_count && text_to_uint(number, strlen(number), 0, UINT16_MAX, &queue); i++)
         worker = options->workers[i].queue.queue == queue ? &options->workers[i] : worker;
     if (!worker) {

@@ -47,7 +47,11 @@ int queues_open(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE])
     supervisor->queue_count = (unsigned)count;
     for (size_t i = 0; i < count; i++) {
         supervisor->queues[i].options = options[i];
-        supervisor->queues[i].fd = -1;
+        supervisor->queues[i].fd = supervisor->queue_fds[i] = -1;
+    }
+    if (supervisor->is_sensor) { /* the engine opens its rings itself */
+        systemd_get_sockets(supervisor);
+        return 0;
     }
     if (reexec_has_happened() && reexec_resume(supervisor))
         log_error("cannot restore the queues of the previous supervisor: packets that wait in them are lost");
@@ -85,7 +89,7 @@ int queues_bind(struct supervisor *supervisor, char error[CHANNEL_TEXT_SIZE])
         uint32_t flags;
         int err;
 
-        if (queue->bound)
+        if (queue->bound || supervisor->is_sensor)
             continue;
         if (supervisor->engine.memory_map.memory)
             queue->options.conntrack |= atomic_load(&supervisor->engine.memory_map.memory->worker[i].conntrack) != 0;

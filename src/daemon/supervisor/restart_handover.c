@@ -103,7 +103,7 @@ bool restart_handover_query(struct supervisor *supervisor)
     struct systemd_job job;
     char error[ENGINE_ERROR_SIZE];
 
-    if (supervisor->stopping || sd_booted() <= 0 || !getenv("NOTIFY_SOCKET"))
+    if (supervisor->is_sensor || supervisor->stopping || sd_booted() <= 0 || !getenv("NOTIFY_SOCKET"))
         return false;
     if (systemd_job_find(&job, error)) {
         log_warning("%s; if it does, flows are lost: the hand-over of a restart needs a D-Bus daemon", error);

@@ -33,6 +33,7 @@ struct supervisor {
     struct supervised_queue *queues;
     int *queue_fds;
     unsigned queue_count;
+    bool is_sensor; /* the engine captures from interfaces: there are no queues, and queue_count is that of the rings */
     int status_fd, signal_fd, control_fd, account_fd;
     char account_path[ACCOUNT_PATH_SIZE]; /* "": the file has no name */
     int reject_fds[INJECT_SOCKETS];       /* sockets that `sluice lend` has opened; -1: none */

@@ -98,7 +98,7 @@ int supervisor_open_engine_memory(const struct supervisor *supervisor, struct me
     size_t slots = 0;
 
     for (unsigned i = 0; i < supervisor->queue_count; i++) {
-        size_t size = nfqueue_slots_size(&supervisor->queues[i].options);
+        size_t size = supervisor->is_sensor ? 0 : nfqueue_slots_size(&supervisor->queues[i].options);
 
         slots = size > slots ? size : slots;
     }
@@ -128,7 +128,8 @@ static int start_supervisor(struct supervisor *supervisor, char error[ENGINE_ERR
         if (err)
             log_warning("%s: the supervisor has more privileges than it needs", sandbox_error);
     }
-    supervisor->status_fd = nfqueue_open_status();
+    if (!supervisor->is_sensor)
+        supervisor->status_fd = nfqueue_open_status();
     if (supervisor->status_fd == -EACCES)
         log_warning("cannot read /proc/net/netfilter/nfnetlink_queue without CAP_DAC_READ_SEARCH: packets that an "
                     "engine holds when it dies get no verdict");
@@ -146,7 +147,7 @@ static int start_supervisor(struct supervisor *supervisor, char error[ENGINE_ERR
     err = queues_open(supervisor, error);
     if (!err)
         err = open_control(supervisor, error);
-    if (!err) {
+    if (!err && !supervisor->is_sensor) {
         supervisor->account_fd = queue_account_open_file(supervisor->queues[0].options.queue, supervisor->account_path);
         err = queues_resume(supervisor, error);
     }
@@ -280,8 +281,8 @@ static void handle_message(struct supervisor *supervisor, const struct channel_m
         break;
     case CHANNEL_UPGRADE:
         /* First execute the installed program; its supervisor then starts an engine hand-over. */
-        if (supervisor->stopping || supervisor->next_engine.pid > 0 || supervisor->previous_engine.pid > 0 ||
-            supervisor->trial || !reexec_start_trial(supervisor, why))
+        if (supervisor->is_sensor || supervisor->stopping || supervisor->next_engine.pid > 0 ||
+            supervisor->previous_engine.pid > 0 || supervisor->trial || !reexec_start_trial(supervisor, why))
             engine_process_send(engine, CHANNEL_REFUSED, 0, why, -1);
         break;
     case CHANNEL_HANDED_OVER:
@@ -345,8 +346,12 @@ static enum step replace_engine(struct supervisor *supervisor, const struct engi
     struct engine_event *event;
 
     engine_death_describe(supervisor, death, how);
-    log_error("the engine %s%s%s; queued %u packets again that had no verdict", how, engine->failure[0] ? ": " : "",
-              engine->failure, (unsigned)repeated);
+    if (supervisor->is_sensor)
+        log_error("the engine %s%s%s; packets are not inspected until the next engine captures", how,
+                  engine->failure[0] ? ": " : "", engine->failure);
+    else
+        log_error("the engine %s%s%s; queued %u packets again that had no verdict", how, engine->failure[0] ? ": " : "",
+                  engine->failure, (unsigned)repeated);
 
     /* Engines that failed to start (`worked` false) delay the next start. An engine that was killed by another process
      * after it was ready does not count as a failure. */
@@ -360,11 +365,14 @@ static enum step replace_engine(struct supervisor *supervisor, const struct engi
     if (death->late && limit > 1)
         limit = 1; /* another engine would most likely miss its deadline for the same reason */
     if (supervisor->failures > limit) {
-        bool open = give_up_apply_policy(supervisor);
+        bool open = supervisor->is_sensor || give_up_apply_policy(supervisor);
 
         snprintf(error, ENGINE_ERROR_SIZE,
                  "the engine died %u times in a row (engine.restart-limit); the last one %s; traffic %s",
-                 supervisor->failures, how, open ? "passes uninspected" : "is dropped");
+                 supervisor->failures, how,
+                 supervisor->is_sensor ? "is not inspected any more"
+                 : open                ? "passes uninspected"
+                                       : "is dropped");
         return END_FAILED;
     }
     event = supervisor_add_event(supervisor, ENGINE_EVENT_RESTART);
@@ -427,7 +435,8 @@ static enum step handle_death(struct supervisor *supervisor, char error[ENGINE_E
             snprintf(error, ENGINE_ERROR_SIZE, "%s", engine->failure);
         else
             snprintf(error, ENGINE_ERROR_SIZE, "the engine %s", how);
-        give_up_at_start(supervisor);
+        if (!supervisor->is_sensor)
+            give_up_at_start(supervisor);
         step = END_FAILED;
     } else {
         step = replace_engine(supervisor, &death, error);
@@ -549,6 +558,7 @@ int supervisor_run(const struct run_options *options, char error[ENGINE_ERROR_SI
     enum step step = END_FAILED;
 
     config_fill(supervisor.config, daemon_settings, NULL, &supervisor.settings);
+    supervisor.is_sensor = setup_is_sensor(supervisor.config);
 
     if (start_supervisor(&supervisor, error) == 0) {
         do {

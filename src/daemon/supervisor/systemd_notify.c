@@ -37,7 +37,7 @@ static bool adopt_descriptor(struct supervisor *supervisor, const char *name, in
         struct supervised_queue *queue = &supervisor->queues[i];
 
         queue_name(queue, wanted);
-        if (strcmp(name, wanted) != 0 || queue->fd >= 0 ||
+        if (strcmp(name, wanted) != 0 || queue->fd >= 0 || supervisor->is_sensor ||
             !nfqueue_owns_queue(fd, supervisor->status_fd, queue->options.queue))
             continue;
         queue->fd = fd;
@@ -91,7 +91,7 @@ static void store_all(const struct supervisor *supervisor)
 {
     char name[NAME_SIZE];
 
-    for (unsigned i = 0; i < supervisor->queue_count; i++) {
+    for (unsigned i = 0; i < supervisor->queue_count && !supervisor->is_sensor; i++) {
         queue_name(&supervisor->queues[i], name);
         store(name, supervisor->queues[i].fd);
     }
@@ -128,7 +128,8 @@ void systemd_notify_ready(struct supervisor *supervisor)
     if (!supervisor->stored) /* systemd ignores sockets that it already stores */
         store_all(supervisor);
     supervisor->stored = true;
-    sd_notifyf(0, "READY=1\nMAINPID=%d\nSTATUS=inspecting %u queues", (int)getpid(), supervisor->queue_count);
+    sd_notifyf(0, "READY=1\nMAINPID=%d\nSTATUS=inspecting %u %s", (int)getpid(), supervisor->queue_count,
+               supervisor->is_sensor ? "rings" : "queues");
 }
 
 void systemd_notify_reloading(void)

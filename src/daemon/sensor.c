@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "sensor.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sluice/capture.h"
+#include "sluice/log.h"
+#include "sluice/text.h"
+
+struct watched_interface {
+    struct af_packet_interface *interface;
+    struct worker *workers; /* those of its rings */
+    enum af_packet_state logged_state;
+    int logged_error;
+    char name[IF_NAMESIZE]; /* the name that was logged last */
+};
+
+struct sensor {
+    struct watched_interface *interfaces;
+    unsigned count, rings; /* rings of each interface */
+};
+
+int sensor_new(struct sensor **out, const struct config *config, struct worker *workers, unsigned count,
+               bool takes_over, char error[ENGINE_ERROR_SIZE])
+{
+    struct sensor *sensor = calloc(1, sizeof(*sensor));
+    struct af_packet_options options;
+    char cause[CAPTURE_ERROR_SIZE] = "out of memory";
+    int err = -ENOMEM;
+
+    af_packet_options_read(config, &options);
+    if (!sensor)
+        goto fail;
+    sensor->rings = options.workers;
+    sensor->interfaces = calloc(count / options.workers, sizeof(*sensor->interfaces));
+    if (!sensor->interfaces)
+        goto fail;
+    for (unsigned i = 0; i < count / options.workers; i++) {
+        struct watched_interface *watched = &sensor->interfaces[i];
+
+        err = af_packet_interface_new(&watched->interface, &options, i, takes_over, cause);
+        if (err)
+            goto fail;
+        sensor->count++;
+        watched->workers = &workers[i * options.workers];
+        snprintf(watched->name, sizeof(watched->name), "%s", options.interfaces[i]);
+        for (unsigned k = 0; k < options.workers; k++)
+            snprintf(watched->workers[k].label, sizeof(watched->workers[k].label), "ring %u of %s", k, watched->name);
+    }
+    *out = sensor;
+    return 0;
+
+fail:
+    snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
+    sensor_free(sensor);
+    return err;
+}
+
+void sensor_free(struct sensor *sensor)
+{
+    if (!sensor)
+        return;
+    for (unsigned i = 0; i < sensor->count; i++)
+        af_packet_interface_free(sensor->interfaces[i].interface);
+    free(sensor->interfaces);
+    free(sensor);
+}
+
+int sensor_open(struct sensor *sensor, char error[ENGINE_ERROR_SIZE])
+{
+    char cause[CAPTURE_ERROR_SIZE];
+
+    for (unsigned i = 0; i < sensor->count; i++) {
+        struct watched_interface *watched = &sensor->interfaces[i];
+
+        for (unsigned k = 0; k < sensor->rings; k++) {
+            struct worker *worker = &watched->workers[k];
+            int err = af_packet_open(&worker->capture, watched->interface, worker->queue.queue, cause);
+
+            if (err) {
+                snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
+                return err;
+            }
+        }
+    }
+    return 0;
+}
+
+int sensor_start(struct sensor *sensor, char error[ENGINE_ERROR_SIZE])
+{
+    char cause[CAPTURE_ERROR_SIZE];
+
+    for (unsigned i = 0; i < sensor->count * sensor->rings; i++) {
+        int err = af_packet_start(sensor->interfaces[0].workers[i].capture, cause);
+
+        if (err) {
+            snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
+            return err;
+        }
+    }
+    return 0;
+}
+
+/* Returns the state of the ring of an interface that is worst. */
+static struct af_packet_status find_status(const struct sensor *sensor, const struct watched_interface *watched)
+{
+    struct af_packet_status worst = { .state = AF_PACKET_CAPTURING };
+
+    for (unsigned i = 0; i < sensor->rings; i++) {
+        struct af_packet_status status;
+
+        af_packet_status(watched->workers[i].capture, &status);
+        if (i == 0 || status.state > worst.state)
+            worst = status;
+    }
+    return worst;
+}
+
+static void log_state(struct watched_interface *watched, const struct af_packet_status *status)
+{
+    const char *name = af_packet_interface_name(watched->interface);
+
+    switch (status->state) {
+    case AF_PACKET_CAPTURING:
+        log_notice("capturing from %s again", name);
+        break;
+    case AF_PACKET_DOWN:
+        log_warning("interface %s is down: no packets are inspected until it is up (`ip link set %s up`)", name, name);
+        break;
+    case AF_PACKET_GONE:
+        log_warning("interface %s has disappeared (removed, or moved to another network namespace): capturing from it "
+                    "again when an interface has this name",
+                    name);
+        break;
+    case AF_PACKET_FAILED:
+        log_error("cannot capture from %s again: %s; trying again every half second", name, strerror(-status->error));
+        break;
+    }
+}
+
+void sensor_poll(struct sensor *sensor)
+{
+    for (unsigned i = 0; sensor && i < sensor->count; i++) {
+        struct watched_interface *watched = &sensor->interfaces[i];
+        const struct af_packet_status status = find_status(sensor, watched);
+        char name[IF_NAMESIZE];
+
+        if (status.state != watched->logged_state || status.error != watched->logged_error)
+            log_state(watched, &status);
+        watched->logged_state = status.state;
+        watched->logged_error = status.error;
+        if (status.state != AF_PACKET_CAPTURING || !if_indextoname(status.ifindex, name) ||
+            strcmp(name, watched->name) == 0)
+            continue;
+        if (strcmp(name, af_packet_interface_name(watched->interface)) != 0)
+            log_warning("interface %s was renamed to %s: capturing continues; change af-packet.interfaces, because the "
+                        "next start looks for %s",
+                        watched->name, name, af_packet_interface_name(watched->interface));
+        snprintf(watched->name, sizeof(watched->name), "%s", name);
+    }
+}
+
+void sensor_json(const struct sensor *sensor, struct text *out)
+{
+    static const char *const states[] = {
+        [AF_PACKET_CAPTURING] = "capturing",
+        [AF_PACKET_DOWN] = "down",
+        [AF_PACKET_GONE] = "gone",
+        [AF_PACKET_FAILED] = "failed",
+    };
+
+    if (!sensor)
+        return;
+    json_array_open(out, "interfaces");
+    for (unsigned i = 0; i < sensor->count; i++) {
+        const struct watched_interface *watched = &sensor->interfaces[i];
+        uint64_t packets = 0, dropped = 0, losses = 0;
+
+        for (unsigned k = 0; k < sensor->rings; k++) {
+            struct af_packet_status status;
+
+            af_packet_status(watched->workers[k].capture, &status);
+            packets += status.packets;
+            dropped += status.dropped;
+            losses = status.link_losses > losses ? status.link_losses : losses;
+        }
+        json_object_open(out, NULL);
+        json_string(out, "name", af_packet_interface_name(watched->interface));
+        json_string(out, "state", states[find_status(sensor, watched).state]);
+        json_uint(out, "rings", sensor->rings);
+        json_uint(out, "kernel_packets", packets);
+        json_uint(out, "kernel_drops", dropped);
+        json_uint(out, "link_losses", losses);
+        json_object_close(out);
+    }
+    json_array_close(out);
+}
