@@ -132,6 +132,8 @@ void detector_memory_free(struct detector_memory *room); /* NULL is allowed */
 /* Switches the detector to the ruleset of `room`, between two packets; allocates nothing. `room` then holds the
  * detector's previous memory, which the caller frees. */
 void detector_switch(struct detector *detector, struct detector_memory *room);
+void detector_trim(
+    struct detector *detector); /* gives memory that is no longer in use back to the kernel: pool_trim() */
 void detector_free(struct detector *detector);
 
 /* How firewall rules are evaluated. */

@@ -240,6 +240,8 @@ uint64_t flow_table_evicted(const struct flow_table *table);
 struct flow *flow_table_find_idle_tcp(struct flow_table *table, uint64_t now_ns);
 /* Ends one flow. */
 void flow_table_end(struct flow_table *table, struct flow *flow, enum flow_end reason);
+/* Gives memory that is no longer in use back to the kernel: pool_trim(). */
+void flow_table_trim(struct flow_table *table);
 /* Ends at most `budget` flows that have expired at now_ns; returns how many. The cost depends on the number of flows
  * that expire, not on the number of flows in the table: a flow is visited once per timeout, at most an eighth of a
  * second late. */

@@ -223,6 +223,8 @@ void pipeline_update_offloaded(struct pipeline *pipeline, const struct ruleset *
                                const struct flow_report *report, uint64_t now_ns);
 /* Ends at most `budget` flows and at most `budget` incomplete datagrams that have timed out. */
 void pipeline_expire(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns, size_t budget);
+/* Gives memory that flows no longer use back to the kernel. For a call every second or so. */
+void pipeline_trim(struct pipeline *pipeline);
 /* Ends all flows that have timed out, in the order in which they started. */
 void pipeline_expire_all(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns);
 /* Ends all flows, at the end of the program or of the captures. */

@@ -91,6 +91,7 @@ int stream_new(struct stream **out, const struct stream_options *options); /* 0 
 /* Change the memcap of sessions, and the memcap of stream data (one worker's share), as flow_table_set_memcap(). */
 int stream_set_memcap(struct stream *stream, size_t memcap);
 int stream_set_reassembly_memcap(struct stream *stream, size_t memcap);
+void stream_trim(struct stream *stream); /* gives memory that is no longer in use back to the kernel: pool_trim() */
 void stream_free(struct stream *stream); /* NULL is allowed */
 
 /*

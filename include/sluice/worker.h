@@ -149,6 +149,7 @@ struct worker {
     atomic_int sender_state;
     struct capture *capture;
     struct nfqueue_options queue;
+    uint64_t trimmed_ns;         /* realtime of the last pipeline_trim() */
     uint64_t conntrack_until_ns; /* realtime at which the worker stops requesting conntrack data; 0: never */
     bool conntrack_allowed; /* false: queue.conntrack is no; true: conntrack data may be requested, also later: when
                                a reloaded ruleset needs it, or a lookup fails */

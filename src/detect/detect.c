@@ -42,6 +42,12 @@ int detector_new(struct detector **out, const struct detector_options *options)
     return 0;
 }
 
+void detector_trim(struct detector *detector)
+{
+    pool_trim(detector->pending);
+    pool_trim(detector->transactions);
+}
+
 void detector_free(struct detector *detector)
 {
     if (!detector)

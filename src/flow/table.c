@@ -28,7 +28,7 @@ enum {
     TEXT_SHARE = 64,       /* 1/64 for texts */
     KERNEL_SHARE = 32,     /* 1/32 for the kernel's counts of offloaded flows */
     MAC_SHARE = 4,         /* 1/4 for MAC addresses, if they are recorded */
-    BUCKET_SHARE = 8,      /* 1/16 to 1/8 for buckets, so that a bucket has two or three flows */
+    FLOWS_PER_BUCKET = 4,  /* a full table has two to four flows in a bucket; buckets take 1/20 to 1/10 */
     MAX_BUCKETS = 1 << 30, /* maximum number of buckets, because bucket_mask has 32 bits */
     EMERGENCY_OVER = 70,   /* the emergency ends when at most this percentage of the flows is in use; cf. Suricata's
                               emergency-recovery */
@@ -46,7 +46,7 @@ static int new_pools(struct flow_table *table, size_t memcap)
     size_t for_variables = memcap / VARIABLE_SHARE, for_texts = memcap / TEXT_SHARE, buckets = 1;
     size_t for_kernels = memcap / KERNEL_SHARE;
 
-    while (buckets < MAX_BUCKETS && 2 * buckets * sizeof(struct bucket) <= memcap / BUCKET_SHARE)
+    while (buckets < MAX_BUCKETS && buckets < memcap / sizeof(struct flow) / FLOWS_PER_BUCKET)
         buckets *= 2;
     size_t taken = for_variables + for_texts + for_kernels + for_macs + buckets * sizeof(struct bucket);
 
@@ -61,6 +61,14 @@ static int new_pools(struct flow_table *table, size_t memcap)
     table->bucket_mask = (uint32_t)(buckets - 1);
     table->leave_emergency_at = pool_capacity(table->flows) * EMERGENCY_OVER / 100;
     return 0;
+}
+
+void flow_table_trim(struct flow_table *table)
+{
+    pool_trim(table->flows);
+    pool_trim(table->variables);
+    pool_trim(table->texts);
+    pool_trim(table->kernels);
 }
 
 int flow_table_set_memcap(struct flow_table *table, size_t memcap)

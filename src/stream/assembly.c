@@ -62,6 +62,12 @@ size_t assembly_store_memory(const struct assembly_store *store)
     return pool_memory(store->blocks) + pool_memory(store->extents);
 }
 
+void assembly_store_trim(struct assembly_store *store)
+{
+    pool_trim(store->blocks);
+    pool_trim(store->extents);
+}
+
 /* --- Releasing memory ----------------------------------------------------------------------------- */
 
 /* The last quarter of the memory is reserved for unacknowledged data, which cannot be discarded without loss. History

@@ -34,6 +34,7 @@ int assembly_store_new(struct assembly_store **out, const struct assembly_option
 void assembly_store_free(struct assembly_store *store);
 int assembly_store_set_memcap(struct assembly_store *store, size_t memcap); /* as stream_set_reassembly_memcap() */
 size_t assembly_store_memory(const struct assembly_store *store);           /* bytes in use */
+void assembly_store_trim(struct assembly_store *store);                     /* pool_trim() */
 bool assembly_store_is_tight(const struct assembly_store *store); /* true: more than three quarters of the blocks are in
                                                                      use, so no history is kept */
 

@@ -58,6 +58,13 @@ int stream_set_reassembly_memcap(struct stream *stream, size_t memcap)
     return assembly_store_set_memcap(stream->store, memcap);
 }
 
+void stream_trim(struct stream *stream)
+{
+    pool_trim(stream->sessions);
+    pool_trim(stream->handshakes);
+    assembly_store_trim(stream->store);
+}
+
 void stream_free(struct stream *stream)
 {
     if (!stream)

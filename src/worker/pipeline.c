@@ -753,6 +753,13 @@ void pipeline_expire(struct pipeline *pipeline, const struct ruleset *ruleset, u
     flow_table_expire(pipeline->flows, now_ns, budget);
 }
 
+void pipeline_trim(struct pipeline *pipeline)
+{
+    flow_table_trim(pipeline->flows);
+    stream_trim(pipeline->stream);
+    detector_trim(pipeline->detector);
+}
+
 void pipeline_expire_all(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns)
 {
     pipeline->now_ns = now_ns;

@@ -438,13 +438,17 @@ static int process_batch(struct worker *worker, int wait_ms)
 }
 
 /* Ends flows that have timed out: at most two for each packet of the batch (a packet starts one flow at most), and more
- * when the worker is idle. Also starts and stops conntrack data. */
+ * when the worker is idle. Also gives free memory back once a second, and starts and stops conntrack data. */
 static void expire_flows(struct worker *worker, int count)
 {
     size_t budget = count > 0 ? 2 * (size_t)count : WORKER_IDLE_EXPIRE;
     uint64_t now_ns = clock_realtime_ns();
 
     pipeline_expire(&worker->pipeline, current_ruleset(worker), now_ns, budget);
+    if (now_ns - worker->trimmed_ns >= NS_PER_SECOND) { /* unsigned: also when the clock was set back */
+        worker->trimmed_ns = now_ns;
+        pipeline_trim(&worker->pipeline);
+    }
     /* Attaching conntrack data costs time for each packet, so the worker requests it for a limited time: after the
      * start, because connections may be older than the program, and after a failed lookup. */
     if (worker->conntrack_wanted && nfqueue_start_conntrack(worker->capture) == 0)

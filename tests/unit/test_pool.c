@@ -181,6 +181,75 @@ START_TEST(raises_a_large_memcap)
 }
 END_TEST
 
+static size_t count_resident(const unsigned char *at, size_t length)
+{
+    unsigned char resident[16 << 20 >> 12];
+    size_t count = 0;
+
+    ck_assert_int_eq(mincore((void *)((uintptr_t)at / 4096 * 4096), length, resident), 0);
+    for (size_t i = 0; i < length / 4096; i++)
+        count += resident[i] & 1;
+    return count;
+}
+
+/* Objects of 576 bytes do not fill a huge page exactly. The lowest object stays in use, and so does one in the last,
+ * partial chunk; all others are freed. */
+START_TEST(gives_memory_back)
+{
+    enum { SIZE = 576, MEMCAP = 9 << 20 };
+    struct pool *pool = new_pool(SIZE, MEMCAP);
+    size_t count = pool_capacity(pool);
+    unsigned char **objects = calloc(count, sizeof(*objects)), *lowest = NULL, *highest = NULL;
+
+    ck_assert(objects && count > (9 << 20) / SIZE - 5 && count <= MEMCAP / SIZE);
+    for (size_t i = 0; i < count; i++) {
+        objects[i] = pool_alloc(pool);
+        memset(objects[i], 0xa5, SIZE);
+        lowest = !lowest || objects[i] < lowest ? objects[i] : lowest;
+        highest = objects[i] > highest ? objects[i] : highest;
+    }
+    ck_assert_uint_eq(pool_trim(pool) + pool_trim(pool), 0); /* all are in use */
+    ck_assert_uint_ge(count_resident(lowest, MEMCAP), (MEMCAP - 4096) / 4096);
+    for (size_t i = 0; i < count; i++)
+        if (objects[i] != lowest && objects[i] != highest)
+            pool_release(pool, objects[i]);
+    ck_assert_uint_eq(pool_trim(pool), 0); /* they were in use a moment ago */
+    ck_assert_uint_eq(pool_trim(pool), 6 << 20);
+    ck_assert_uint_eq(pool_trim(pool), 0);
+    ck_assert_uint_eq(count_resident(lowest + (2 << 20), 6 << 20), 0);
+    ck_assert(lowest[SIZE - 1] == 0xa5 && highest[0] == 0xa5 && highest[SIZE - 1] == 0xa5);
+    ck_assert_uint_eq(pool_used(pool), 2);
+
+    /* All objects can be allocated again. */
+    for (size_t i = 2; i < count; i++) {
+        unsigned char *object = pool_alloc(pool);
+
+        if (!object || object <= lowest || object >= highest)
+            ck_abort_msg("object %zu: %p", i, (void *)object);
+        if (object >= lowest + (2 << 20) && object < lowest + (8 << 20) && (object[0] != 0 || object[SIZE - 1] != 0))
+            ck_abort_msg("object %zu is not zero", i);
+        memset(object, 0x5a, SIZE);
+    }
+    ck_assert_ptr_null(pool_alloc(pool));
+    ck_assert(lowest[0] == 0xa5 && lowest[SIZE - 1] == 0xa5 && highest[0] == 0xa5 && highest[SIZE - 1] == 0xa5);
+    pool_free(pool);
+    free(objects);
+}
+END_TEST
+
+/* A small pool keeps its memory. */
+START_TEST(keeps_small_memory)
+{
+    struct pool *pool = new_pool(64, 1 << 20);
+    void *object = pool_alloc(pool);
+
+    pool_release(pool, object);
+    ck_assert_uint_eq(pool_trim(pool) + pool_trim(pool), 0);
+    ck_assert_ptr_eq(pool_alloc(pool), object);
+    pool_free(pool);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("pool");
@@ -193,6 +262,8 @@ int main(void)
     tcase_add_test(tcase, too_much_is_an_error);
     tcase_add_test(tcase, changes_its_memcap);
     tcase_add_test(tcase, raises_a_large_memcap);
+    tcase_add_test(tcase, gives_memory_back);
+    tcase_add_test(tcase, keeps_small_memory);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
