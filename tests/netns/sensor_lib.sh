@@ -15,13 +15,13 @@ add_mirror() {
 	gateway ip link set m1 up
 }
 
-# start_sensor NAME ARGS...: `sluice sensor` on m1; otherwise as start_sluice.
+# start_sensor NAME ARGS...: `sluice sensor` on m1, or on INTERFACE; otherwise as start_sluice.
 start_sensor() {
 	local name=$1 said end=$((SECONDS + 60))
 	shift
 	mkdir -p "$WORK/$name"
 	: >"$WORK/$name.log"
-	ip netns exec "$P-gw" "$SLUICE" sensor --interface m1 --set run-as.user=root \
+	ip netns exec "$P-gw" "$SLUICE" sensor --interface "${INTERFACE:-m1}" --set run-as.user=root \
 		--set "unix-command.filename=$WORK/$name.control" --log-dir "$WORK/$name" "$@" >"$WORK/$name.log" 2>&1 &
 	LAST_PID=$!
 	while [ $SECONDS -lt $end ]; do

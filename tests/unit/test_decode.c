@@ -663,6 +663,48 @@ START_TEST(counts_sizes)
 }
 END_TEST
 
+enum { BIG_LENGTH = 100000 };
+
+/* BIG TCP: IP packets of BIG_LENGTH bytes with the length 0. */
+static const struct {
+    const char *text;
+    uint32_t flags, length, payload;
+    bool valid;
+} big_rows[] = {
+    { "45000000 12344000 40060000 0a000001 0a000002" TCP, PACKET_GSO, BIG_LENGTH, BIG_LENGTH - 40, true },
+    { "45000000 12344000 40060000 0a000001 0a000002" TCP, 0, BIG_LENGTH, 0, false }, /* no super-packet */
+    { "45000000 12344000 40110000 0a000001 0a000002" UDP, PACKET_GSO, BIG_LENGTH, 0, false },
+    { "45000000 12344000 40060000 0a000001 0a000002" TCP, PACKET_GSO, 65535, 0, false }, /* the field could hold it */
+    { "60000000 0000 06 40 fd000000000000000000000000000001 fd000000000000000000000000000002" TCP, PACKET_GSO,
+      BIG_LENGTH, BIG_LENGTH - 60, true },
+    { "60000000 0000 00 40 fd000000000000000000000000000001 fd000000000000000000000000000002 06 00 c204 00018670" TCP,
+      PACKET_GSO, BIG_LENGTH, BIG_LENGTH - 68, true },
+    { "60000000 0000 06 40 fd000000000000000000000000000001 fd000000000000000000000000000002" TCP, 0, BIG_LENGTH, 0,
+      false },
+};
+
+START_TEST(reads_big_tcp)
+{
+    static uint8_t bytes[BIG_LENGTH];
+    struct decoding decoding;
+    struct packet *pkt = &decoding.packet;
+
+    decoding_open(&decoding, NULL);
+    decoding_text(&decoding, LINK_RAW, big_rows[_i].text);
+    memset(bytes, 'x', sizeof(bytes));
+    memcpy(bytes, decoding.bytes, pkt->length);
+    pkt->data = bytes;
+    pkt->length = pkt->wire_length = big_rows[_i].length;
+    pkt->flags = big_rows[_i].flags;
+    decode_packet(decoding.decoder, pkt, decoding.found);
+    ck_assert_uint_eq(pkt->payload_length, big_rows[_i].payload);
+    ck_assert(!(pkt->flags & PACKET_MALFORMED) == big_rows[_i].valid);
+    if (big_rows[_i].valid)
+        ck_assert_uint_eq(pkt->ip_total_length, BIG_LENGTH);
+    decoding_close(&decoding);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("decode");
@@ -680,6 +722,7 @@ int main(void)
     tcase_add_test(tcase, starts_anew);
     tcase_add_loop_test(tcase, reads_frames_of_a_bridge, 0, sizeof(bridge_rows) / sizeof(bridge_rows[0]));
     tcase_add_test(tcase, counts_sizes);
+    tcase_add_loop_test(tcase, reads_big_tcp, 0, sizeof(big_rows) / sizeof(big_rows[0]));
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -9,6 +9,8 @@
 #ifndef SLUICE_DECODE_PRIV_H
 #define SLUICE_DECODE_PRIV_H
 
+#include <netinet/in.h>
+
 #include "sluice/bytes.h"
 #include "sluice/decode.h"
 #include "sluice/decode_event.h"
@@ -142,6 +144,14 @@ static inline void decode_count(struct decoder *decoder, enum decode_counter cou
 static inline void decode_note(struct packet *pkt, enum decode_event event)
 {
     packet_add_event(pkt, event);
+}
+
+/* Whether the bytes at an IP header whose length field is 0 are a TCP super-packet of more than 64 KiB (BIG TCP), whose
+ * length the field cannot hold. Only the capture knows that a packet is a super-packet; on the wire the length 0 is
+ * invalid. */
+static inline bool decode_is_big_tcp(const struct packet *pkt, uint8_t protocol, const struct cursor *cur)
+{
+    return pkt->flags & PACKET_GSO && protocol == IPPROTO_TCP && cursor_remaining(cur) > UINT16_MAX;
 }
 
 /* Sets an event that marks the packet as PACKET_MALFORMED. Returns false, so that the function of a header can return

@@ -67,6 +67,9 @@ bool decode_ipv4(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 
     if (header_length < IPV4_HEADER_LENGTH)
         return decode_invalid(pkt, DECODE_EVENT_IPV4_HLEN_TOO_SMALL);
+    /* BIG TCP: the kernel sets the length of a super-packet of more than 64 KiB to 0. */
+    if (total_length == 0 && decode_is_big_tcp(pkt, ip[9], &cur))
+        total_length = (unsigned)cursor_remaining(&cur);
     if (total_length < header_length)
         return decode_invalid(pkt, DECODE_EVENT_IPV4_IPLEN_SMALLER_THAN_HLEN);
     if (total_length > cursor_remaining(&cur))

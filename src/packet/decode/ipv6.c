@@ -97,6 +97,9 @@ bool decode_ipv6(struct decoder *decoder, struct packet *pkt, struct cursor cur)
         return decode_invalid(pkt, DECODE_EVENT_IPV6_WRONG_IP_VERSION);
     unsigned payload_length = load_be16(ip + 4);
 
+    /* BIG TCP, with or without a hop-by-hop header that has the length (RFC 2675) */
+    if (payload_length == 0 && decode_is_big_tcp(pkt, ip[6] == IPPROTO_HOPOPTS ? IPPROTO_TCP : ip[6], &cur))
+        payload_length = (unsigned)cursor_remaining(&cur);
     if (payload_length > cursor_remaining(&cur))
         return decode_invalid(pkt, DECODE_EVENT_IPV6_TRUNC_PKT);
     cursor_limit(&cur, payload_length);
