@@ -44,6 +44,7 @@ struct capture_counters {
     uint64_t kernel_packets; /* packets of a ring as the kernel counts them, with those that it dropped; 0: a queue */
     uint64_t ring_full;      /* times the kernel found no free block in the ring */
     uint64_t link_losses;    /* times the interface went down or disappeared */
+    uint64_t ring_bytes;     /* memory of the ring now; 0: none */
 };
 
 /* Returns the packets that the kernel delivered. For a ring, as in Suricata, that includes the packets that the kernel

@@ -100,6 +100,7 @@ static void open_again(struct af_packet *ring)
         if (err)
             ring_socket_close(&ring->socket);
     }
+    ring->counters.ring_bytes = ring->socket.map_size;
     ring->block = 0;
     ring->reading = false;
     ring->close_ns = 0;
@@ -253,6 +254,7 @@ static int af_packet_receive(struct capture *capture, struct packet **batch, siz
         if (ring->close_ns > 0 && now_ns >= ring->close_ns) {
             read_statistics(ring);
             ring_socket_close(&ring->socket);
+            ring->counters.ring_bytes = 0;
             ring->close_ns = ring->check_ns = 0;
         }
         return 0;
@@ -352,6 +354,7 @@ int af_packet_open(struct capture **out, struct af_packet_interface *interface, 
         af_packet_close(&ring->base);
         return err;
     }
+    ring->counters.ring_bytes = ring->socket.map_size;
     set_state(ring, !err ? AF_PACKET_CAPTURING : err == -ENODEV ? AF_PACKET_GONE : AF_PACKET_DOWN, err);
     *out = &ring->base;
     return 0;

@@ -483,6 +483,7 @@ const struct counter counter_table[] = {
       "Sensor: how often the kernel found no free block in the ring" },
     { "queue.*.link_losses", "losses", COUNTER_TOTAL, "queue_link_losses", "queue",
       "Sensor: how often the interface of the ring went down or disappeared" },
+    { "queue.*.ring_bytes", "bytes", COUNTER_GAUGE, "queue_ring_memory", "queue", "Sensor: memory of the ring" },
     { "queue.*.conntrack", "packets", COUNTER_TOTAL, "queue_conntrack", "queue", "Packets with conntrack data" },
     { "queue.*.full_batches", "calls", COUNTER_TOTAL, "queue_full_batch", "queue",
       "Receives that filled the batch: more packets may have been waiting" },

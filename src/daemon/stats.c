@@ -44,7 +44,7 @@
 #include "queue_monitor.h"
 #include "reload.h"
 
-enum { FIXED_STATS = 250, STATS_PER_QUEUE = 37, FIXED_THREAD_STATS = 43 };
+enum { FIXED_STATS = 250, STATS_PER_QUEUE = 38, FIXED_THREAD_STATS = 43 };
 
 /* Memcaps of all workers together, in bytes. */
 struct stats_limits {
@@ -115,6 +115,7 @@ static const char *const queue_fields[] = {
     "lost",
     "ring_full",
     "link_losses",
+    "ring_bytes",
     "conntrack",
     "full_batches",
     "age_us",
@@ -307,6 +308,7 @@ static void add_queue(struct stats *stats, struct worker *worker)
         c->lost,
         c->ring_full,
         c->link_losses,
+        c->ring_bytes,
         c->conntrack,
         c->full_batches,
         watch->ages.last_ns / 1000,

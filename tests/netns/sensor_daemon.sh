@@ -38,6 +38,8 @@ control upgrade >"$WORK/upgrade.log" 2>&1 && fail "an upgrade of a sensor"
 grep -q 'a sensor has no hand-over: restart the daemon' "$WORK/upgrade.log" || fail "upgrade: $(cat "$WORK/upgrade.log")"
 control mode drop >"$WORK/mode.log" 2>&1 && fail "a sensor in mode drop"
 grep -q 'drops nothing' "$WORK/mode.log" || fail "mode: $(cat "$WORK/mode.log")"
+ask_stats daemon "$pid"
+equal "memory of the ring" "$(last_stats daemon queue.0.ring_bytes)" $((32 << 20))
 control status | grep -q '^sandbox: user root, CAP_NET_RAW only' || fail "status: $(control status)"
 
 engine=$(engine_of "$pid")
@@ -54,12 +56,30 @@ wait_lines "$WORK/daemon.log" 'sluice: ready' 3
 add_mirror
 matches 2
 stop_process "$pid" || fail "the sensor ends with $?"
+schema=${SLUICE_SHARED:-}/verify/etc/eve-schema.json
+if [ -f "$schema" ] && python3 -c 'import fastjsonschema' 2>/dev/null; then
+	python3 "$HERE/../conformance/schema.py" "$schema" "$WORK/daemon/eve.json" || fail "events are not valid"
+fi
 
 rm -rf "$WORK/daemon"
 start_sluice daemon --rules "$rules" --set capture.method=af-packet --set af-packet.interfaces=m1
 pid=$LAST_PID
 matches 2
 stop_process "$pid" || fail "run as sensor ends with $?"
+
+# As another user, with the whole sandbox: the worker opens a ring again with CAP_NET_RAW alone.
+rm -rf "$WORK/daemon"
+chmod 755 "$WORK"
+mkdir "$WORK/daemon"
+chown nobody "$WORK/daemon"
+start_sensor daemon --rules "$rules" --set run-as.user=nobody --set security.seccomp=yes --workers 2
+pid=$LAST_PID
+matches 2
+gateway ip link del m1
+wait_text "$WORK/daemon.log" 'interface m1 has disappeared'
+add_mirror
+matches 2
+stop_process "$pid" || fail "the sensor of another user ends with $?"
 
 # fails WANTED ARGS...: exit code 1 and one line with WANTED.
 fails() {
