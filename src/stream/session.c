@@ -45,6 +45,7 @@ void session_link(struct stream *stream, struct tcp_session *session)
     session->newer = NULL;
     *(session->older ? &session->older->newer : &list->oldest) = session;
     list->newest = session;
+    list->count++;
 }
 
 static void unlink_session(struct stream *stream, struct tcp_session *session)
@@ -55,6 +56,7 @@ static void unlink_session(struct stream *stream, struct tcp_session *session)
         return;
     *(session->newer ? &session->newer->older : &list->newest) = session->older;
     *(session->older ? &session->older->newer : &list->oldest) = session->newer;
+    list->count--;
 }
 
 /* Prefetches the sessions to be evicted next, which are the oldest ones and thus not in the CPU cache: the flow of
@@ -72,7 +74,8 @@ static void prefetch_victims(const struct tcp_session *next)
 
 /*
  * Ends the flow of the session that has been closed for the longest time; returns false if no session is closed. Closed
- * sessions are kept for late packets until the timeout flow.timeouts.tcp.closed, unless memory is needed.
+ * sessions are kept for late packets until the timeout flow.timeouts.tcp.closed, unless memory is needed, or they take
+ * more than three quarters of it.
  */
 static bool end_oldest_closed(struct segment *seg)
 {
@@ -126,6 +129,9 @@ static bool end_idle_session(struct segment *seg)
 int session_new(struct segment *seg)
 {
     struct stream *stream = seg->stream;
+
+    if (stream->over.count > pool_capacity(stream->sessions) / 4 * 3)
+        end_oldest_closed(seg);
     struct tcp_session *session = pool_alloc(stream->sessions);
 
     if (!session && (end_oldest_closed(seg) || evict_oldest_half_open(stream) || end_idle_session(seg)))

@@ -113,6 +113,7 @@ struct tcp_session {
 /* Sessions that may be evicted, in the order in which they were added. */
 struct session_list {
     struct tcp_session *newest, *oldest;
+    size_t count; /* not counted in stream.holders */
 };
 
 #endif

@@ -672,6 +672,34 @@ START_TEST(sessions_that_are_over_give_way)
 }
 END_TEST
 
+/* A quarter of the memory is left for open connections. */
+START_TEST(closed_sessions_leave_room)
+{
+    static const char *const whole[] = { HANDSHAKE, "> FA 1,1", "< FA 1,2", "> A 2,2" };
+    static const char *const opened[] = { HANDSHAKE };
+    uint64_t closed;
+
+    stream_rig.options.memcap = 64 << 10;
+    stream_rig_open();
+    for (stream_rig.client = 1; counter("tcp.ssn_ended_early") < 1; stream_rig.client++) {
+        for (unsigned i = 0; i < sizeof(whole) / sizeof(whole[0]); i++)
+            stream_rig_send_line(whole[i]);
+        ck_assert_uint_lt(stream_rig.client, 200);
+    }
+    closed = counter("tcp.active_sessions");
+    ck_assert_uint_ge(closed, 20);
+    for (uint64_t n = 0; n < closed / 4; n++, stream_rig.client++) {
+        for (unsigned i = 0; i < sizeof(opened) / sizeof(opened[0]); i++)
+            stream_rig_send_line(opened[i]);
+        ck_assert_str_eq(stream_rig_state_name(), "established");
+    }
+    ck_assert_uint_le(counter("tcp.ssn_ended_early"), 2);
+    ck_assert_uint_ge(counter("tcp.active_sessions"), closed + closed / 4 - 1);
+    flow_table_end_all(stream_rig.flows, FLOW_END_SHUTDOWN);
+    ck_assert_uint_eq(counter("tcp.active_sessions"), 0);
+}
+END_TEST
+
 START_TEST(no_memory_for_data)
 {
     char line[600] = "> PA 1,1 '";
@@ -867,6 +895,7 @@ int main(void)
     tcase_add_test(other, counts);
     tcase_add_test(other, the_oldest_half_open_session_gives_way);
     tcase_add_test(other, sessions_that_are_over_give_way);
+    tcase_add_test(other, closed_sessions_leave_room);
     tcase_add_test(other, established_sessions_do_not);
     tcase_add_test(other, no_memory_for_data);
     tcase_add_test(other, rewrites_what_contradicts);
