@@ -115,7 +115,8 @@ static void print(const struct control_value *message)
         int64_t queue = 0;
 
         control_value_number(control_value_item(overloaded, i), &queue);
-        printf("queue %" PRId64 " is overloaded (sluice queues)\n", queue);
+        printf("%s %" PRId64 " is overloaded (sluice queues)\n",
+               control_value_member(message, "interfaces") ? "ring" : "queue", queue);
     }
     print_uninspected(message);
     print_next_queues(control_value_member(message, "next_queues"));

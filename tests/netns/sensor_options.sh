@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Options of a sensor: the filter, also for VLAN tags, which lets no other packet into a ring at the start; the snap
+# length; promiscuous mode; several interfaces; and every way to distribute packets.
+. "$(dirname "$0")/lib.sh"
+. "$HERE/sensor_lib.sh"
+mirror
+sensor make "$WORK/own.pcap"
+# Of its 316 packets 104 have no VLAN tag, 104 one of 802.1Q with the id 100, 4 one with the id 0, and 104 two. 30
+# conversations of 10 packets; 16 datagrams of which 4 are DNS queries, 4 echo requests, and 8 fragments.
+play() { client python3 -E "$HERE/sensor.py" send m0 4000 "$WORK/own.pcap" >/dev/null; }
+# packets NAME: what the workers have inspected.
+packets() { "$SLUICE" stats --all decoder.pkts --socket "$WORK/$1.control" | awk '{ print $2 }'; }
+# captures WANTED ARGS...: how many packets of the capture come.
+captures() {
+	local wanted=$1 name=filter
+	shift
+	rm -rf "$WORK/$name"
+	start_sensor "$name" "$@"
+	play
+	wait_equal "packets with $*" "$wanted" packets "$name"
+	stop_process "$LAST_PID" || fail "the sensor ends with $?"
+}
+captures 316
+captures 212 --filter vlan
+captures 104 --filter 'vlan 100' --workers 2
+captures 104 --filter 'not vlan'
+captures 200 --filter 'tcp port 80' # with one VLAN tag, which the kernel has removed, or none
+captures 316 --set af-packet.promiscuous=no --set af-packet.checksum-checks=no
+for type in cluster_addresses cluster_flow cluster_cpu cluster_qm; do
+	captures 316 --workers 2 --set af-packet.cluster-type=$type --set af-packet.defrag=no --set af-packet.rollover=yes
+	captures 316 --workers 3 --set af-packet.cluster-type=$type --set af-packet.defrag=no --set af-packet.cluster-id=77
+done
+
+# A snap length: longer packets are truncated, and counted.
+start_sensor snap --set af-packet.snap-length=60
+pid=$LAST_PID
+play
+wait_equal "packets" 316 packets snap
+ask_stats snap "$pid"
+[ "$(last_stats snap queue.0.truncated)" -gt 30 ] || fail "no truncated packets are counted"
+[ "$(gateway ip -d link show m1 | grep -o 'promiscuity [0-9]*')" = "promiscuity 1" ] || fail "no promiscuous mode"
+stop_process "$pid" || fail "the sensor ends with $?"
+[ "$(gateway ip -d link show m1 | grep -o 'promiscuity [0-9]*')" = "promiscuity 0" ] || fail "promiscuous mode stays"
+
+# Packets that arrive while the sensor starts: only those of the filter come.
+background cli python3 -E "$HERE/sensor.py" flood m0 300000
+flood=$LAST_PID
+start_sensor start --workers 2 --filter 'udp port 9'
+pid=$LAST_PID
+wait_for has_ended "$flood"
+ask_stats start "$pid"
+equal "packets that the filter excludes" "$(last_stats start decoder.pkts)" 0
+stop_process "$pid" || fail "the sensor ends with $?"
+
+# Two interfaces.
+ip link add n0 netns "$P-cli" type veth peer name n1 netns "$P-gw"
+client ip link set n0 up
+gateway ip link set n1 up
+echo 'alert udp any any -> any 7777 (msg:"probe"; content:"probe"; sid:1;)' >"$WORK/two.rules"
+INTERFACE=m1,n1 start_sensor two --workers 2 --rules "$WORK/two.rules"
+pid=$LAST_PID
+for name in m n; do client python3 -E "$HERE/sensor.py" probe ${name}0; done
+wait_events two 1 event_type=alert in_iface=m1
+wait_events two 1 event_type=alert in_iface=n1
+"$SLUICE" status --socket "$WORK/two.control" >"$WORK/status"
+grep -q '^4 rings: ' "$WORK/status" || fail "$(cat "$WORK/status")"
+grep -q '^interface n1: capturing' "$WORK/status" || fail "$(cat "$WORK/status")"
+stop_process "$pid" || fail "the sensor ends with $?"
+echo ok
