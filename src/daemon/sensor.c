@@ -16,6 +16,7 @@ struct watched_interface {
     struct worker *workers; /* those of its rings */
     enum af_packet_state logged_state;
     int logged_error;
+    uint64_t logged_losses;
     char name[IF_NAMESIZE]; /* the name that was logged last */
 };
 
@@ -105,10 +106,11 @@ int sensor_start(struct sensor *sensor, char error[ENGINE_ERROR_SIZE])
     return 0;
 }
 
-/* Returns the state of the ring of an interface that is worst. */
+/* Returns the worst state of the rings of an interface, with the largest number of losses. */
 static struct af_packet_status find_status(const struct sensor *sensor, const struct watched_interface *watched)
 {
     struct af_packet_status worst = { .state = AF_PACKET_CAPTURING };
+    uint64_t losses = 0;
 
     for (unsigned i = 0; i < sensor->rings; i++) {
         struct af_packet_status status;
@@ -116,7 +118,9 @@ static struct af_packet_status find_status(const struct sensor *sensor, const st
         af_packet_status(watched->workers[i].capture, &status);
         if (i == 0 || status.state > worst.state)
             worst = status;
+        losses = status.link_losses > losses ? status.link_losses : losses;
     }
+    worst.link_losses = losses;
     return worst;
 }
 
@@ -149,10 +153,13 @@ void sensor_poll(struct sensor *sensor)
         const struct af_packet_status status = find_status(sensor, watched);
         char name[IF_NAMESIZE];
 
-        if (status.state != watched->logged_state || status.error != watched->logged_error)
+        /* The number of losses also shows a loss that has begun and ended since the last call. */
+        if (status.state != watched->logged_state || status.error != watched->logged_error ||
+            status.link_losses != watched->logged_losses)
             log_state(watched, &status);
         watched->logged_state = status.state;
         watched->logged_error = status.error;
+        watched->logged_losses = status.link_losses;
         if (status.state != AF_PACKET_CAPTURING || !if_indextoname(status.ifindex, name) ||
             strcmp(name, watched->name) == 0)
             continue;
@@ -178,7 +185,8 @@ void sensor_json(const struct sensor *sensor, struct text *out)
     json_array_open(out, "interfaces");
     for (unsigned i = 0; i < sensor->count; i++) {
         const struct watched_interface *watched = &sensor->interfaces[i];
-        uint64_t packets = 0, dropped = 0, losses = 0;
+        const struct af_packet_status worst = find_status(sensor, watched);
+        uint64_t packets = 0, dropped = 0;
 
         for (unsigned k = 0; k < sensor->rings; k++) {
             struct af_packet_status status;
@@ -186,15 +194,14 @@ void sensor_json(const struct sensor *sensor, struct text *out)
             af_packet_status(watched->workers[k].capture, &status);
             packets += status.packets;
             dropped += status.dropped;
-            losses = status.link_losses > losses ? status.link_losses : losses;
         }
         json_object_open(out, NULL);
         json_string(out, "name", af_packet_interface_name(watched->interface));
-        json_string(out, "state", states[find_status(sensor, watched).state]);
+        json_string(out, "state", states[worst.state]);
         json_uint(out, "rings", sensor->rings);
         json_uint(out, "kernel_packets", packets);
         json_uint(out, "kernel_drops", dropped);
-        json_uint(out, "link_losses", losses);
+        json_uint(out, "link_losses", worst.link_losses);
         json_object_close(out);
     }
     json_array_close(out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Writes counters as a stats event. A counter that Suricata also has gets Suricata's name; those of queues and verdicts
- * are below "queue.N" and "ips". Names with the number of a queue are allocated once: the output keeps pointers to them.
+ * are below "queue.N" and "ips". Names with a queue's number are allocated once: the output keeps pointers to them.
  */
 #include "sluice/stats.h"
 
