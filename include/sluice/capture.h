@@ -179,6 +179,8 @@ struct nfqueue_options {
     bool gso;              /* NFQA_CFG_F_GSO */
     enum queue_offload offload;
     uint32_t offload_accept, offload_accept_mask, offload_drop, offload_drop_mask; /* bits of the connection mark */
+    /* Bits of OFFLOAD_ACKNOWLEDGMENTS, which OFFLOAD_QUEUE clears; only with QUEUE_OFFLOAD_CONNECTION. */
+    uint32_t offload_acknowledge, offload_acknowledge_mask;
     /* QUEUE_OFFLOAD_PACKET_MARK: the rule that saves the drop mark also drops the packet, so the verdict for this
      * packet is accept. False: drops are not offloaded. */
     bool offload_drop_by_rule;

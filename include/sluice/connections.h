@@ -14,7 +14,7 @@
 
 #include "sluice/conntrack.h"
 
-enum { CONNECTIONS_MAX_MARKS = 2 };
+enum { CONNECTIONS_MAX_MARKS = 3 };
 
 struct connection_mark {
     uint32_t mark, mask;

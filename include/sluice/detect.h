@@ -79,6 +79,13 @@ bool ruleset_needs_conntrack(const struct ruleset *ruleset);
 /* Whether a rule uses checksums (tcpv4-csum etc.): decode_check_checksums() must then be called before detection. */
 bool ruleset_needs_checksums(const struct ruleset *ruleset);
 
+/* Returns how many rules need acknowledgments: they can match a TCP segment of an established connection without
+ * payload and with no flag but ACK, or depend on the number of such segments. Firewall rules are not included: they are
+ * evaluated for each packet of a flow that they have not accepted. */
+size_t ruleset_acknowledgment_count(const struct ruleset *ruleset);
+/* Returns one of these rules; `number` is less than their count. */
+const struct rule *ruleset_acknowledgment_rule(const struct ruleset *ruleset, size_t number);
+
 /* Whether firewall rules are evaluated, and whether the hook has rules or a policy other than accept:hook. */
 bool ruleset_has_firewall(const struct ruleset *ruleset);
 bool ruleset_filters(const struct ruleset *ruleset, enum filter_packet_hook hook);

@@ -43,7 +43,10 @@ enum { FIREWALL_MAX_DEVICES = 16 };
 /* Flows that the kernel accepts or drops without queueing, selected by bits of the connection mark. */
 struct firewall_offload {
     bool accept, drop;
-    uint32_t accept_mark, accept_mask, drop_mark, drop_mask;
+    /* Acknowledgments (TCP segments without payload and with no flag but ACK) of connections with this mark are
+     * accepted without queueing. Only verdicts can set and remove the mark, so it needs NFQA_CT. */
+    bool acknowledge;
+    uint32_t accept_mark, accept_mask, drop_mark, drop_mask, acknowledge_mark, acknowledge_mask;
     /* True: on this kernel verdicts cannot set connection marks. They set the bits in the packet mark instead, and
      * rules of the sluice table save the bits in the connection mark. */
     bool saves;
@@ -83,6 +86,9 @@ enum monitor_mode { MONITOR_OFF, MONITOR_REPORT, MONITOR_REASSERT };
 /* How a verdict marks a connection: nft.offload.verdict. */
 enum offload_verdict { OFFLOAD_BY_EITHER, OFFLOAD_BY_CONNECTION, OFFLOAD_BY_PACKET_MARK };
 
+/* nft.offload.acknowledgments */
+enum acknowledgments { ACKNOWLEDGMENTS_QUEUED, ACKNOWLEDGMENTS_AUTO };
+
 /* The settings nft.*; strings and lists are owned by the configuration. */
 struct firewall_settings {
     struct firewall_options options; /* all members are set except the queues, their settings, and the devices */
@@ -95,7 +101,9 @@ struct firewall_settings {
     const char *const *block_files, *const *block_countries;
     uint32_t max_networks;     /* maximum number of networks in each set */
     const char *never_blocked; /* addresses in the syntax of rules, or "none" */
-    unsigned offload_flows;    /* flows that are offloaded, as bits: 1 accepted flows, 2 dropped flows */
+    enum acknowledgments acknowledgments;
+    uint32_t acknowledgment_packets; /* packets of a flow from which on its acknowledgments are offloaded */
+    unsigned offload_flows;          /* flows that are offloaded, as bits: 1 accepted flows, 2 dropped flows */
     enum offload_verdict offload_verdict;
     bool offload_passed;       /* offload also flows that a pass rule matches */
     const char *offload_ports; /* servers' ports whose flows are bypassed from the first packet on; NULL: none */
@@ -159,7 +167,8 @@ struct firewall_status {
     uint64_t packets, bytes; /* sent to the queue, from the counters of the queue rules */
     bool blocklist;
     uint64_t blocked_packets, blocked_bytes; /* dropped because a host is blocked */
-    bool offload_accept, offload_drop;       /* has rules for offloaded flows */
+    /* has rules for offloaded flows, and for acknowledgments */
+    bool offload_accept, offload_drop, offload_acknowledge;
 };
 /* Returns 0, also when there is no sluice table (out->installed is false), or -errno with a line in `error`. */
 int firewall_status(const char *table, struct firewall_status *out, char error[FIREWALL_ERROR_SIZE]);

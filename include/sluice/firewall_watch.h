@@ -70,8 +70,9 @@ struct firewall_check {
     unsigned damage;                         /* bits of enum firewall_damage; 0: the table is as installed */
     bool drops;                              /* a base chain of Sluice has the policy drop */
     uint64_t blocked_packets, blocked_bytes; /* from and to blocked hosts, since the watch was opened */
-    uint64_t accepted_packets, accepted_bytes, dropped_packets,
-        dropped_bytes; /* packets and bytes of offloaded flows, since the watch was opened */
+    /* packets and bytes of offloaded flows, and acknowledgments that were not queued, since the watch was opened */
+    uint64_t accepted_packets, accepted_bytes, dropped_packets, dropped_bytes, acknowledgment_packets,
+        acknowledgment_bytes;
 };
 /* Compares the table with its image and reads its counters. Returns 0, or -errno with a line in `error`. */
 int firewall_watch_check(struct firewall_watch *watch, struct firewall_check *out, char error[FIREWALL_ERROR_SIZE]);

@@ -87,6 +87,9 @@ enum keyword_flag {
     /* KEYWORD_TRANSACTION: the condition belongs to no protocol. It is evaluated when the transaction reaches the hook
      * of the rule. */
     KEYWORD_AT_HOOK = 1 << 14,
+
+    /* KEYWORD_PACKET: whether the condition matches depends on how many packets of the flow came before. */
+    KEYWORD_COUNTS_PACKETS = 1 << 15,
 };
 
 /* Bits of a transaction (xbits with track tx), allocated from a heap. */

@@ -152,8 +152,10 @@ static inline bool drop_reason_is_firewall(enum drop_reason reason)
 /* How the kernel is to handle the remaining packets of the packet's connection. */
 enum packet_offload {
     OFFLOAD_NONE,
-    OFFLOAD_ACCEPT, /* accept the remaining packets without queueing them */
-    OFFLOAD_DROP,   /* drop this packet and the remaining ones */
+    OFFLOAD_ACCEPT,          /* accept the remaining packets without queueing them */
+    OFFLOAD_DROP,            /* drop this packet and the remaining ones */
+    OFFLOAD_ACKNOWLEDGMENTS, /* accept TCP segments without payload and with no flag but ACK without queueing them */
+    OFFLOAD_QUEUE,           /* queue all packets again; ends OFFLOAD_ACKNOWLEDGMENTS */
 };
 
 enum reject_kind {

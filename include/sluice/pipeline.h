@@ -67,6 +67,8 @@ struct pipeline_counters {
     uint64_t uninspected_link;      /* packets of unsupported link types; only pkthdr rules were evaluated */
     uint64_t uninspected_fragments; /* fragments that could not be reassembled; their headers were inspected */
     uint64_t offloaded_accept, offloaded_drop; /* flows that were offloaded: the kernel accepts or drops them */
+    uint64_t offloaded_acknowledgments;        /* flows whose acknowledgments were offloaded */
+    uint64_t skipped_packets, skipped_bytes;   /* replay: acknowledgments that the kernel would not queue */
     uint64_t captured_packets, captured_bytes; /* packets of offloaded flows that arrived in the queue nevertheless */
     uint64_t local_packets, local_bytes;       /* packets of flows that only the daemon bypasses */
     uint64_t shed[SHED_CLASSES];               /* flows that were shed because of overload, by class */

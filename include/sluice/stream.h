@@ -134,6 +134,17 @@ bool stream_is_at_depth(const struct flow *flow);
  * bytes after the depth are not inspected. */
 bool stream_is_truncated(const struct flow *flow, enum flow_direction direction);
 
+/*
+ * Returns whether the session can be tracked for now without the acknowledgments of the connection (segments without
+ * payload and with no flag but ACK), so that the kernel need not queue them. Inline only: the handshake was seen, no
+ * side closes the connection, no data is missing, and little data waits for an acknowledgment, because it is kept until
+ * then. `misses`: the kernel does not queue them now.
+ */
+bool stream_can_miss_acknowledgments(const struct stream *stream, const struct flow *flow, bool misses);
+/* Records that acknowledgments of the session may not be seen: its windows and the numbers that were acknowledged are
+ * not exact from now on. */
+void stream_miss_acknowledgments(struct flow *flow);
+
 /* Frees the session of a flow that ends; flow->tcp is NULL afterwards. */
 void stream_end(struct stream *stream, struct flow *flow);
 /* Inline: frees the stream data of a closed connection, because its ends accept no further data and all received data

@@ -86,6 +86,8 @@ static struct answer drop_for(const struct nfqueue *queue, const struct packet *
     const struct nfqueue_options *options = &queue->options;
     struct answer answer = { .verdict = NF_DROP, .drops = true };
 
+    if (pkt->offload == OFFLOAD_QUEUE && queue->offload == QUEUE_OFFLOAD_CONNECTION)
+        answer.connection = OFFLOAD_QUEUE;
     if (pkt->offload != OFFLOAD_DROP || pkt->verdict != VERDICT_DROP)
         return answer;
     if (queue->offload == QUEUE_OFFLOAD_CONNECTION) {
@@ -108,6 +110,8 @@ static struct answer answer_for(const struct nfqueue *queue, const struct packet
 {
     const struct nfqueue_options *options = &queue->options;
     bool accepts_flow = queue->offload != QUEUE_OFFLOAD_NONE && pkt->offload == OFFLOAD_ACCEPT;
+    bool by_connection = queue->offload == QUEUE_OFFLOAD_CONNECTION &&
+                         (accepts_flow || pkt->offload == OFFLOAD_ACKNOWLEDGMENTS || pkt->offload == OFFLOAD_QUEUE);
     enum packet_offload offload = accepts_flow ? OFFLOAD_ACCEPT : OFFLOAD_NONE;
     uint32_t mark = pkt->meta.mark;
 
@@ -124,7 +128,7 @@ static struct answer answer_for(const struct nfqueue *queue, const struct packet
         .verdict = pkt->flags & (PACKET_MARKED | PACKET_LOOPING) ? NF_ACCEPT : queue->accept_verdict,
         .mark = mark,
         .changes_mark = mark != pkt->meta.mark,
-        .connection = queue->offload == QUEUE_OFFLOAD_CONNECTION ? offload : OFFLOAD_NONE,
+        .connection = by_connection ? pkt->offload : OFFLOAD_NONE,
         .offload = offload,
     };
 }
@@ -201,7 +205,14 @@ static void close_piece(struct verdict_writer *writer)
 static void put_connection(struct nfqueue *queue, enum packet_offload offload)
 {
     const struct nfqueue_options *options = &queue->options;
-    bool drop = offload == OFFLOAD_DROP;
+    const struct {
+        uint32_t mark, mask;
+    } bits[] = {
+        [OFFLOAD_ACCEPT] = { options->offload_accept, options->offload_accept_mask },
+        [OFFLOAD_DROP] = { options->offload_drop, options->offload_drop_mask },
+        [OFFLOAD_ACKNOWLEDGMENTS] = { options->offload_acknowledge, options->offload_acknowledge_mask },
+        [OFFLOAD_QUEUE] = { 0, options->offload_acknowledge_mask },
+    };
     struct {
         struct nlattr nest, mark_head;
         uint32_t mark;
@@ -210,9 +221,9 @@ static void put_connection(struct nfqueue *queue, enum packet_offload offload)
     } attribute = {
         .nest = { sizeof(attribute), NFQA_CT | NLA_F_NESTED },
         .mark_head = { NLA_HDRLEN + sizeof(uint32_t), CTA_MARK },
-        .mark = htonl(drop ? options->offload_drop : options->offload_accept),
+        .mark = htonl(bits[offload].mark),
         .mask_head = { NLA_HDRLEN + sizeof(uint32_t), CTA_MARK_MASK },
-        .mask = htonl(drop ? options->offload_drop_mask : options->offload_accept_mask),
+        .mask = htonl(bits[offload].mask),
     };
 
     static_assert(sizeof(attribute) == NFQUEUE_CONNECTION_SIZE, "no holes between the attributes");

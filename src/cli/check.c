@@ -51,6 +51,7 @@ struct result {
     struct text policy; /* policy_counts as text */
     double parse_seconds, compile_seconds;
     struct ruleset_databases databases;
+    struct text acknowledgment_rules; /* JSON: elements of an array */
     bool compiled;
 };
 
@@ -213,6 +214,13 @@ static int print_json(const struct arguments *arguments, const struct result *re
         json_double(&out, "compile_seconds", result->compile_seconds);
         json_uint(&out, "databases", result->databases.count);
         json_uint(&out, "databases_cached", result->databases.cached);
+        json_array_open(&out, "acknowledgment_rules");
+        if (result->acknowledgment_rules.length > 0) {
+            text_append(&out, result->acknowledgment_rules.bytes, result->acknowledgment_rules.length);
+            out.need_comma = true;
+        }
+        out.failed |= result->acknowledgment_rules.failed;
+        json_array_close(&out);
     }
     json_array_open(&out, "unsupported");
     diag_each_tag(result->diag, DIAG_UNSUPPORTED, json_tag, &out);
@@ -330,6 +338,14 @@ static void compile(const struct arguments *arguments, struct result *result)
     result->compile_seconds = seconds_since(start);
     result->compiled = true;
     result->databases = ruleset_databases(ruleset);
+    for (size_t i = 0; i < ruleset_acknowledgment_count(ruleset); i++) {
+        const struct rule *rule = ruleset_acknowledgment_rule(ruleset, i);
+
+        json_object_open(&result->acknowledgment_rules, NULL);
+        json_uint(&result->acknowledgment_rules, "gid", rule->gid);
+        json_uint(&result->acknowledgment_rules, "sid", rule->sid);
+        json_object_close(&result->acknowledgment_rules);
+    }
     ruleset_free(ruleset);
 }
 
@@ -361,6 +377,7 @@ static int check_configuration(const struct arguments *arguments)
         code = EXIT_UNSUPPORTED;
     rule_list_free(result.rules);
     text_clear(&result.policy);
+    text_clear(&result.acknowledgment_rules);
 
 free_config:
     config_free(result.config);

@@ -257,6 +257,8 @@ static int status_json(const char *table, const struct firewall_status *status)
     }
     if (status->offload_accept || status->offload_drop)
         json_string(&out, "offload", !status->offload_drop ? "accepted" : !status->offload_accept ? "dropped" : "both");
+    if (status->offload_acknowledge)
+        json_bool(&out, "acknowledgments", true);
     if (status->blocklist) {
         struct blocked blocked = count_blocked(table, status);
 
@@ -275,7 +277,7 @@ write:
     return cli_write(&out);
 }
 
-/* Removes both connection marks of nft.offload, even if nft.offload does not use them now: connections may have been
+/* Removes all connection marks of nft.offload, even if nft.offload does not use them now: connections may have been
  * marked under another configuration. Returns an exit code. */
 static int unmark(const struct firewall_options *firewall, bool json)
 {
@@ -283,6 +285,7 @@ static int unmark(const struct firewall_options *firewall, bool json)
     const struct connection_mark marks[] = {
         { offload->accept_mark, offload->accept_mask },
         { offload->drop_mark, offload->drop_mask },
+        { offload->acknowledge_mark, offload->acknowledge_mask },
     };
     size_t changed = 0;
     int err = connections_unmark(marks, sizeof(marks) / sizeof(marks[0]), &changed);

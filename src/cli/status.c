@@ -44,6 +44,30 @@ static void print_uninspected(const struct control_value *message)
                "feeds the queues)\n");
 }
 
+/* Prints the share of traffic that the kernel handled without queueing it (nft.offload). */
+static void print_offload(const struct control_value *offload)
+{
+    const struct control_value *rules = control_value_member(offload, "first_rules");
+    double packets = (double)query_number(offload, "packets"), bytes = (double)query_number(offload, "bytes");
+    double all_packets = packets + (double)query_number(offload, "queued_packets");
+    double all_bytes = bytes + (double)query_number(offload, "queued_bytes");
+
+    if (!offload)
+        return;
+    printf("offload: %.1f %% of packets and %.1f %% of bytes never reached a queue (%" PRId64
+           " packets, of which %" PRId64 " acknowledgments)\n",
+           all_packets > 0 ? 100 * packets / all_packets : 0, all_bytes > 0 ? 100 * bytes / all_bytes : 0,
+           query_number(offload, "packets"), query_number(offload, "acknowledgments"));
+    if (query_number(offload, "acknowledgment_rules") == 0)
+        return;
+    printf("acknowledgments are queued, because %" PRId64 " rules can match or count them:",
+           query_number(offload, "acknowledgment_rules"));
+    for (size_t i = 0; i < control_value_count(rules); i++)
+        printf(" %" PRId64 ":%" PRId64, query_number(control_value_item(rules, i), "gid"),
+               query_number(control_value_item(rules, i), "sid"));
+    puts((size_t)query_number(offload, "acknowledgment_rules") > control_value_count(rules) ? " ..." : "");
+}
+
 static void print_next_queues(const struct control_value *next)
 {
     for (size_t i = 0; i < control_value_count(next); i++) {
@@ -118,6 +142,7 @@ static void print(const struct control_value *message)
         printf("%s %" PRId64 " is overloaded (sluice queues)\n",
                control_value_member(message, "interfaces") ? "ring" : "queue", queue);
     }
+    print_offload(control_value_member(message, "offload"));
     print_uninspected(message);
     print_next_queues(control_value_member(message, "next_queues"));
     if (query_number(engine, "restarts") > 0)

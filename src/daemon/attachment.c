@@ -113,6 +113,7 @@ struct attachment {
     _Atomic uint64_t changes, reasserted, failed, moved, uninspected_us, flushed, notifications_lost;
     _Atomic uint64_t hosts, networks, lists_failed, added, refused, full, blocked_packets, blocked_bytes;
     _Atomic uint64_t accepted_packets, accepted_bytes, dropped_packets, dropped_bytes;
+    _Atomic uint64_t acknowledgment_packets, acknowledgment_bytes;
 };
 
 static void count(_Atomic uint64_t *counter, uint64_t value)
@@ -257,6 +258,8 @@ static bool check_table(struct attachment *attachment, const struct firewall_cha
     set(&attachment->accepted_bytes, found.accepted_bytes);
     set(&attachment->dropped_packets, found.dropped_packets);
     set(&attachment->dropped_bytes, found.dropped_bytes);
+    set(&attachment->acknowledgment_packets, found.acknowledgment_packets);
+    set(&attachment->acknowledgment_bytes, found.acknowledgment_bytes);
     if (attachment->mode == MONITOR_OFF)
         return false;
     if (found.damage) {
@@ -644,8 +647,9 @@ int attachment_new(struct attachment **out, const struct attachment_options *opt
     firewall_settings_read(options->config, &settings);
     /* With nft.offload the thread is needed even without monitoring, because it reads the counters of offloaded
      * flows. */
-    if (!attaches || (settings.monitor == MONITOR_OFF && !options->firewall->blocklist &&
-                      !options->firewall->offload.accept && !options->firewall->offload.drop))
+    if (!attaches ||
+        (settings.monitor == MONITOR_OFF && !options->firewall->blocklist && !options->firewall->offload.accept &&
+         !options->firewall->offload.drop && !options->firewall->offload.acknowledge))
         return 0;
     attachment = calloc(1, sizeof(*attachment));
     if (!attachment) {
@@ -767,7 +771,50 @@ void attachment_counters(const struct attachment *attachment, struct attachment_
         .accepted_bytes = load_counter(&attachment->accepted_bytes),
         .dropped_packets = load_counter(&attachment->dropped_packets),
         .dropped_bytes = load_counter(&attachment->dropped_bytes),
+        .acknowledgment_packets = load_counter(&attachment->acknowledgment_packets),
+        .acknowledgment_bytes = load_counter(&attachment->acknowledgment_bytes),
     };
     for (unsigned i = 0; attachment->ports && i < attachment->worker_count; i++)
         out->lost += load_counter(&attachment->ports[i].lost);
+}
+
+const struct firewall_options *attachment_firewall(const struct attachment *attachment)
+{
+    return attachment->firewall;
+}
+
+const char *attachment_counter_get(const struct attachment_counters *counters, size_t number, uint64_t *value)
+{
+    const struct {
+        const char *name;
+        uint64_t value;
+    } rows[] = {
+        { "firewall.changes", counters->changes },
+        { "firewall.reasserted", counters->reasserted },
+        { "firewall.failed", counters->failed },
+        { "firewall.moved", counters->moved },
+        { "firewall.uninspected_us", counters->uninspected_us },
+        { "firewall.flushed", counters->flushed },
+        { "firewall.notifications_lost", counters->notifications_lost },
+        { "firewall.blocklist.hosts", counters->hosts },
+        { "firewall.blocklist.networks", counters->networks },
+        { "firewall.blocklist.lists_failed", counters->lists_failed },
+        { "firewall.blocklist.added", counters->added },
+        { "firewall.blocklist.refused", counters->refused },
+        { "firewall.blocklist.full", counters->full },
+        { "firewall.blocklist.lost", counters->lost },
+        { "firewall.blocklist.dropped_packets", counters->blocked_packets },
+        { "firewall.blocklist.dropped_bytes", counters->blocked_bytes },
+        { "firewall.offload.accepted_packets", counters->accepted_packets },
+        { "firewall.offload.accepted_bytes", counters->accepted_bytes },
+        { "firewall.offload.dropped_packets", counters->dropped_packets },
+        { "firewall.offload.dropped_bytes", counters->dropped_bytes },
+        { "firewall.offload.acknowledgment_packets", counters->acknowledgment_packets },
+        { "firewall.offload.acknowledgment_bytes", counters->acknowledgment_bytes },
+    };
+
+    if (number >= sizeof(rows) / sizeof(rows[0]))
+        return NULL;
+    *value = rows[number].value;
+    return rows[number].name;
 }

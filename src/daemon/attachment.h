@@ -42,12 +42,16 @@ struct attachment_counters {
     /* Requests to block a host: the host was added; refused, because it is exempt; failed, most likely because the set
      * is full; lost, because the block port was full. */
     uint64_t added, refused, full, lost;
-    /* Packets that the kernel handled without queueing them: dropped as packets of blocked hosts, and accepted or
-     * dropped as packets of offloaded flows. */
+    /* Packets that the kernel handled without queueing them: dropped as packets of blocked hosts, accepted or dropped
+     * as packets of offloaded flows, and accepted as acknowledgments. */
     uint64_t blocked_packets, blocked_bytes;
     uint64_t accepted_packets, accepted_bytes, dropped_packets, dropped_bytes;
+    uint64_t acknowledgment_packets, acknowledgment_bytes;
 };
 void attachment_counters(const struct attachment *attachment, struct attachment_counters *out);
+const struct firewall_options *attachment_firewall(const struct attachment *attachment);
+/* Gets the counter with this number, and its name; NULL: there are no more. */
+const char *attachment_counter_get(const struct attachment_counters *counters, size_t number, uint64_t *value);
 
 /* Reads the lists of hosts and networks to block again, with the settings of `config`, or with the same settings if it
  * is NULL. Returns the number of this reading (attachment_describe_lists()); 0: there is no blocklist, or out of

@@ -14,6 +14,7 @@
 #include "sluice/text.h"
 #include "sluice/worker.h"
 
+#include "acknowledgments.h"
 #include "confinement.h"
 #include "control_commands.h"
 #include "mode.h"
@@ -46,7 +47,7 @@ static void put_reload(struct text *out, const struct reload *reload)
 void control_status_json(struct text *out, const struct service_options *options, uint64_t uptime, bool answering)
 {
     const struct rule_list *rules = ruleset_rules(*options->ruleset);
-    uint64_t packets = 0, dropped = 0, would_drop = 0, alerts = 0, events_lost = 0;
+    uint64_t packets = 0, bytes = 0, dropped = 0, would_drop = 0, alerts = 0, events_lost = 0;
     struct output_counters events;
     struct output_destination_counters destination;
 
@@ -60,6 +61,7 @@ void control_status_json(struct text *out, const struct service_options *options
 
         packets += stats_queue_total(options->stats, worker, "packets", worker->snapshot.capture.packets);
         dropped += stats_queue_total(options->stats, worker, "dropped", worker->snapshot.capture.dropped);
+        bytes += stats_queue_total(options->stats, worker, "bytes", worker->snapshot.capture.bytes);
         would_drop += worker->snapshot.pipeline.would_drop;
         alerts += worker->snapshot.policy.alerts;
     }
@@ -103,6 +105,7 @@ void control_status_json(struct text *out, const struct service_options *options
             json_uint(out, NULL, options->workers[i].queue.queue);
     }
     json_array_close(out);
+    acknowledgments_json(out, options->attachment, *options->ruleset, packets, bytes);
     queue_monitor_json(options->monitor, options->stats, out);
     sensor_json(options->sensor, out);
     json_object_open(out, "rules");

@@ -180,6 +180,8 @@ int offload_follower_new(struct offload_follower **out, const struct config *con
     if (offload->drop)
         marks[count++] = (struct connection_mark){ offload->drop_mark, offload->drop_mask };
     firewall_settings_read(config, &settings);
+    if (offload->acknowledge)
+        marks[count++] = (struct connection_mark){ offload->acknowledge_mark, offload->acknowledge_mask };
     if (count == 0 || settings.offload_interval_seconds == 0)
         return 0;
     offload_follower = calloc(1, sizeof(*offload_follower));

@@ -48,6 +48,7 @@
 #include "sluice/supervisor_channel.h"
 #include "sluice/worker.h"
 
+#include "acknowledgments.h"
 #include "attachment.h"
 #include "confinement.h"
 #include "conntrack_data.h"
@@ -465,6 +466,7 @@ static int start_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     if (!engine->is_sensor) {
         conntrack_data_log(engine->workers, engine->worker_count, engine->options->config, engine->ruleset);
         offload_probe_kernel(engine->workers, engine->worker_count, &engine->firewall.offload, &engine->shared.offload);
+        acknowledgments_log(engine->attachment, engine->ruleset);
     }
     queue_monitor_load(engine->monitor);
     engine->mode = (struct mode_control){
@@ -579,6 +581,7 @@ static void poll_reload(struct engine *engine)
             warn_about_file_store(engine);
             if (!engine->is_sensor)
                 conntrack_data_check(engine->workers, engine->worker_count, engine->ruleset);
+            acknowledgments_reload(engine->attachment, engine->ruleset);
             setup_log_skipped_rules(ruleset_rules(engine->ruleset));
             setup_report_skipped_rules(ruleset_rules(engine->ruleset), engine->output);
         }

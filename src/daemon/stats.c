@@ -43,7 +43,7 @@
 #include "queue_monitor.h"
 #include "reload.h"
 
-enum { FIXED_STATS = 250, STATS_PER_QUEUE = 38, FIXED_THREAD_STATS = 43 };
+enum { FIXED_STATS = 256, STATS_PER_QUEUE = 38, FIXED_THREAD_STATS = 43 };
 
 /* Memcaps of all workers together, in bytes. */
 struct stats_limits {
@@ -478,6 +478,7 @@ static void add_ips(struct stats *stats, const struct sums *sums)
     add_counter(stats, "ips.unsegmented_udp", sums->pipeline.unsegmented_udp);
     add_counter(stats, "ips.offload.accepted", sums->pipeline.offloaded_accept);
     add_counter(stats, "ips.offload.dropped", sums->pipeline.offloaded_drop);
+    add_counter(stats, "ips.offload.acknowledgments", sums->pipeline.offloaded_acknowledgments);
     add_counter(stats, "ips.uninspected.marked", sums->pipeline.uninspected_marked);
     add_counter(stats, "ips.uninspected.link_type", sums->pipeline.uninspected_link);
     add_counter(stats, "ips.uninspected.fragment", sums->pipeline.uninspected_fragments);
@@ -640,33 +641,18 @@ void stats_set_engine_memory(struct stats *stats, const struct engine_memory *me
     stats->memory = memory;
 }
 
-static void add_attachment(struct stats *stats)
+static void add_attachment(struct stats *stats, const struct sums *sums)
 {
-    struct attachment_counters counters;
+    struct attachment_counters counters = { .acknowledgment_packets = sums->pipeline.skipped_packets, /* in a replay */
+                                            .acknowledgment_bytes = sums->pipeline.skipped_bytes };
+    const char *name;
+    uint64_t value;
 
-    if (!stats->attachment)
-        return;
-    attachment_counters(stats->attachment, &counters);
-    add_counter(stats, "firewall.changes", counters.changes);
-    add_counter(stats, "firewall.reasserted", counters.reasserted);
-    add_counter(stats, "firewall.failed", counters.failed);
-    add_counter(stats, "firewall.moved", counters.moved);
-    add_counter(stats, "firewall.uninspected_us", counters.uninspected_us);
-    add_counter(stats, "firewall.flushed", counters.flushed);
-    add_counter(stats, "firewall.notifications_lost", counters.notifications_lost);
-    add_counter(stats, "firewall.blocklist.hosts", counters.hosts);
-    add_counter(stats, "firewall.blocklist.networks", counters.networks);
-    add_counter(stats, "firewall.blocklist.lists_failed", counters.lists_failed);
-    add_counter(stats, "firewall.blocklist.added", counters.added);
-    add_counter(stats, "firewall.blocklist.refused", counters.refused);
-    add_counter(stats, "firewall.blocklist.full", counters.full);
-    add_counter(stats, "firewall.blocklist.lost", counters.lost);
-    add_counter(stats, "firewall.blocklist.dropped_packets", counters.blocked_packets);
-    add_counter(stats, "firewall.blocklist.dropped_bytes", counters.blocked_bytes);
-    add_counter(stats, "firewall.offload.accepted_packets", counters.accepted_packets);
-    add_counter(stats, "firewall.offload.accepted_bytes", counters.accepted_bytes);
-    add_counter(stats, "firewall.offload.dropped_packets", counters.dropped_packets);
-    add_counter(stats, "firewall.offload.dropped_bytes", counters.dropped_bytes);
+    if (stats->attachment)
+        attachment_counters(stats->attachment, &counters);
+    for (size_t i = 0; (name = attachment_counter_get(&counters, i, &value)); i++)
+        if (stats->attachment || value > 0)
+            add_counter(stats, name, value);
 }
 
 static void add_output(struct stats *stats, const struct output *output)
@@ -816,7 +802,7 @@ static void collect(struct stats *stats, struct worker *const *workers, unsigned
     add_counter(stats, "file_store.files", store.files);
     add_counter(stats, "file_store.refused", sums.files.store_refused);
     add_counter(stats, "file_store.fs_errors", store.errors);
-    add_attachment(stats);
+    add_attachment(stats, &sums);
     if (stats->memory) { /* counted by the supervisor, because these counters outlive engines */
         add_counter(stats, "engine.restarts", atomic_load(&stats->memory->restarts));
         add_counter(stats, "engine.handovers", atomic_load(&stats->memory->handovers));

@@ -517,6 +517,8 @@ static void put_header(struct analysis *analysis)
     }
     if (rule->needs_conntrack)
         json_string(out, NULL, "conntrack data");
+    if (signature_needs_acknowledgments(signature))
+        json_string(out, NULL, "acknowledgments");
     json_array_close(out);
 }
 

@@ -191,6 +191,8 @@ int ruleset_new(struct ruleset **out, struct rule_list *rules, const struct rule
         ruleset_number_searches(ruleset);
     if (!err && options->firewall)
         err = filter_new(&ruleset->filter, ruleset, options->firewall);
+    if (!err)
+        err = acknowledgment_rules_find(ruleset);
     if (!err && !options->no_databases)
         err = ruleset_compile(ruleset, options, diag);
     if (err) {
@@ -223,6 +225,7 @@ void ruleset_free(struct ruleset *ruleset)
     filter_free(ruleset->filter);
     arena_free(ruleset->arena);
     free(ruleset->without_ip.index);
+    free(ruleset->acknowledgment_rules.index);
     for (uint32_t i = 0; i < ruleset->group_count; i++)
         group_clear(&ruleset->groups[i]);
     free(ruleset->groups);

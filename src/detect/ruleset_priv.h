@@ -105,9 +105,10 @@ struct ruleset {
     uint16_t frame_types[APP_MAX_PROTOCOLS + 1]; /* types of frames that rules select, by protocol id */
     bool needs_conntrack;                        /* some rule tests conntrack data */
     struct ruleset_databases databases;
-    uint32_t search_count; /* number of searches (searches.c) */
-    bool scans_packets;    /* some TCP rule with a literal inspects packets, so payload that is in the stream is scanned
-                              for packets, too */
+    struct signature_list acknowledgment_rules; /* rules that need acknowledgments */
+    uint32_t search_count;                      /* number of searches (searches.c) */
+    bool scans_packets; /* some TCP rule with a literal inspects packets, so payload that is in the stream is scanned
+                           for packets, too */
 };
 
 /* --- ruleset.c ------------------------------------------------------------------------------------ */
@@ -116,6 +117,12 @@ struct ruleset {
 bool signature_admits_traffic(const struct signature *signature, enum traffic traffic);
 /* Returns the packet event that the rule requires, or -1 if it requires none. */
 int rule_required_event(const struct rule *rule);
+
+/* --- acknowledgment.c ----------------------------------------------------------------------------- */
+
+/* Finds the rules that need acknowledgments: ruleset_needs_acknowledgments(). */
+bool signature_needs_acknowledgments(const struct signature *signature);
+int acknowledgment_rules_find(struct ruleset *ruleset); /* 0 or -ENOMEM */
 
 /* --- state_map.c ---------------------------------------------------------------------------------- */
 

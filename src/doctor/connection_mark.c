@@ -17,6 +17,7 @@ bool is_next_queue(const struct context *context, const struct netrules_rule *ru
 
 void find_offload(struct context *context)
 {
+    const struct firewall_offload *configured = &context->input->options.offload;
     struct firewall_offload *out = &context->offload;
 
     *out = context->input->options.offload;
@@ -33,7 +34,14 @@ void find_offload(struct context *context)
                 mark = mark->next;
             if (!mark)
                 continue;
-            if (rule->flowtable) {
+            if (mark->value == configured->acknowledge_mark && mark->mask == configured->acknowledge_mask) {
+                out->acknowledge = true;
+                out->acknowledge_mark = mark->value;
+                out->acknowledge_mask = mark->mask;
+                out->has_next |= rule->verdict == NETRULES_QUEUE;
+                out->next_queue = rule->verdict == NETRULES_QUEUE ? rule->queue.first : out->next_queue;
+                out->next_bypass |= rule->verdict == NETRULES_QUEUE && rule->queue.bypass;
+            } else if (rule->flowtable) {
                 out->devices[0] = "?"; /* only whether there is a flowtable matters, not its device names */
                 out->device_count = 1;
             } else if (rule->verdict == NETRULES_DROP) {
@@ -108,9 +116,13 @@ void check_offload_marks(struct context *context)
     const struct firewall_offload *offload = &context->offload;
     const struct offload_mark accept = { "nft.offload.accept-mark", offload->accept_mark, offload->accept_mask };
     const struct offload_mark drop = { "nft.offload.drop-mark", offload->drop_mark, offload->drop_mask };
+    const struct offload_mark acknowledge = { "nft.offload.acknowledgment-mark", offload->acknowledge_mark,
+                                              offload->acknowledge_mask };
 
     if (offload->accept)
         check_rules(context, &accept);
     if (offload->drop)
         check_rules(context, &drop);
+    if (offload->acknowledge)
+        check_rules(context, &acknowledge);
 }

@@ -25,10 +25,14 @@
 #define SET_NETWORKS4 "blocked_networks_ipv4"
 #define SET_NETWORKS6 "blocked_networks_ipv6"
 
-/* The names of the counters of offloaded flows, and of the flowtable. */
+/* The names of the counters of offloaded flows and acknowledgments, of the flowtable, and of the sets of the lengths
+ * that segments without payload have. */
 #define COUNTER_ACCEPTED "offload_accepted"
 #define COUNTER_DROPPED "offload_dropped"
+#define COUNTER_ACKNOWLEDGMENTS "offload_acknowledgments"
 #define FLOWTABLE "offload"
+#define SET_ACKNOWLEDGMENTS4 "acknowledgments_ipv4"
+#define SET_ACKNOWLEDGMENTS6 "acknowledgments_ipv6"
 
 #define CHAIN_IPS "sluice_ips"
 #define CHAIN_EXCEPTIONS "sluice_exceptions"
@@ -57,14 +61,23 @@ int nft_set_find(struct session *session, uint32_t family, const char *table, un
 /* --- Counters and flowtable of offloaded flows (offload.c) ------------------------------------------ */
 
 void nft_offload_print(struct text *out, const char *indent, const struct plan *plan);
-/* Adds the messages that create the counters and the flowtable, which may exist already. Returns 0 or -errno. */
+/* Adds the messages that create the counters, the flowtable, and the sets of acknowledgments, which may exist already.
+ * Returns 0 or -errno. */
 int nft_build_offload(struct batch *batch, unsigned family_index, const struct plan *plan);
+/* Lengths of a segment without payload: `ip length` (IPv4, without options) or the length behind the IPv6 header, with
+ * the two bytes of the TCP header that have the length of this header and the flags ACK. */
+struct acknowledgment_length {
+    uint16_t length, head;
+};
+enum { ACKNOWLEDGMENT_LENGTHS = 11 }; /* TCP headers of 5 to 15 words */
+struct acknowledgment_length nft_acknowledgment_length(bool of4, unsigned index);
 
 struct offload_counts {
-    uint64_t accepted_packets, accepted_bytes, dropped_packets, dropped_bytes;
+    uint64_t accepted_packets, accepted_bytes, dropped_packets, dropped_bytes, acknowledgment_packets,
+        acknowledgment_bytes;
 };
-/* Adds up the counters of offloaded flows in the tables of all families; missing counters count as 0. Returns 0 or
- * -errno. */
+/* Adds up the counters of offloaded flows and acknowledgments in the tables of all families; missing counters count as
+ * 0. Returns 0 or -errno. */
 int nft_offload_counts(struct session *session, const char *table, const uint32_t *families, unsigned count,
                        struct offload_counts *out);
 

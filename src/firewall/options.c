@@ -131,6 +131,7 @@ void firewall_settings_read(const struct config *config, struct firewall_setting
     }
     options->offload.accept = out->offload_flows & ACCEPTED;
     options->offload.drop = out->offload_flows & DROPPED;
+    options->offload.acknowledge = out->acknowledgments == ACKNOWLEDGMENTS_AUTO;
     options->offload.saves = out->offload_verdict != OFFLOAD_BY_CONNECTION;
 }
 
@@ -184,22 +185,32 @@ int nft_check_options(const struct firewall_options *options, char error[FIREWAL
     }
     /* The bits of nft.offload are used in connection marks, and for a short time in packet marks. */
     const uint32_t ours = (offload->accept ? offload->accept_mask : 0) | (offload->drop ? offload->drop_mask : 0);
+    const uint32_t own_acknowledge = offload->acknowledge ? offload->acknowledge_mask : 0;
     const uint32_t others = options->reject_mask | (options->mode == ATTACH_REPEAT ? options->mark_mask : 0);
 
     if (offload->accept)
         err = check_offload_mark("nft.offload.accept-mark", offload->accept_mark, offload->accept_mask, error);
     if (!err && offload->drop)
         err = check_offload_mark("nft.offload.drop-mark", offload->drop_mark, offload->drop_mask, error);
+    if (!err && offload->acknowledge)
+        err = check_offload_mark("nft.offload.acknowledgment-mark", offload->acknowledge_mark,
+                                 offload->acknowledge_mask, error);
     if (err)
         return err;
+    if (ours & own_acknowledge)
+        return nft_fail(error, -EINVAL,
+                        "nft.offload.acknowledgment-mark shares bits with nft.offload.accept-mark or "
+                        "nft.offload.drop-mark: 0x%x",
+                        ours & own_acknowledge);
     if (offload->accept && offload->drop && offload->accept_mask & offload->drop_mask)
         return nft_fail(error, -EINVAL, "nft.offload.accept-mark and nft.offload.drop-mark share bits: 0x%x",
                         offload->accept_mask & offload->drop_mask);
     if (offload->saves && ours & others)
         return nft_fail(error, -EINVAL, "the marks of nft.offload share bits with queue.mark or nft.reject-mark: 0x%x",
                         ours & others);
-    if (offload->accept && options->mode == ATTACH_ROUTE && !offload->has_next)
+    if ((offload->accept || offload->acknowledge) && options->mode == ATTACH_ROUTE && !offload->has_next)
         return nft_fail(error, -EINVAL,
-                        "mode route: set queue.route-to to the queue of accepted flows (nft.offload.flows)");
+                        "mode route: set queue.route-to to the queue of packets that the kernel accepts "
+                        "(nft.offload.flows, nft.offload.acknowledgments)");
     return 0;
 }

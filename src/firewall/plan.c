@@ -191,11 +191,14 @@ static void add_offload_rules(struct plan_chain *chain, const struct firewall_op
 {
     if (options->offload.drop)
         add_rule(chain, RULE_OFFLOAD_DROP);
-    if (!options->offload.accept)
-        return;
-    if (forward && options->offload.device_count > 0)
+    if (options->offload.accept && forward && options->offload.device_count > 0)
         add_rule(chain, RULE_OFFLOAD_FLOW);
-    add_rule(chain, RULE_OFFLOAD_ACCEPT);
+    if (options->offload.accept)
+        add_rule(chain, RULE_OFFLOAD_ACCEPT);
+    if (!options->offload.acknowledge)
+        return;
+    add_rule(chain, RULE_ACKNOWLEDGE4);
+    add_rule(chain, RULE_ACKNOWLEDGE6);
 }
 
 static void add_base_chain(struct plan *plan, const char *name, uint32_t hook, const struct survey *survey)

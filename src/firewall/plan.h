@@ -33,6 +33,8 @@ enum plan_rule {
     RULE_OFFLOAD_DROP,
     RULE_OFFLOAD_FLOW, /* adds the flow of the packet to the flowtable */
     RULE_OFFLOAD_ACCEPT,
+    RULE_ACKNOWLEDGE4, /* these two accept acknowledgments of marked connections */
+    RULE_ACKNOWLEDGE6,
     RULE_QUEUE,
     RULE_SAVE_DROP, /* copies the drop mark of the packet to the connection */
     RULE_SAVE_ACCEPT,

@@ -121,6 +121,8 @@ static void print_command(struct text *out, const struct firewall_options *optio
                     !offload->drop     ? "accepted"
                     : !offload->accept ? "dropped"
                                        : "both");
+    if (offload->acknowledge)
+        text_puts(out, " --set nft.offload.acknowledgments=auto");
     for (unsigned i = 0; i < offload->device_count; i++)
         text_printf(out, "%s%s%s", i > 0 ? "," : " --set nft.offload.flowtable=[", offload->devices[i],
                     i + 1 == offload->device_count ? "]" : "");

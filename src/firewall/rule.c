@@ -14,7 +14,9 @@
 #include <linux/if_ether.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/nf_conntrack_common.h>
 #include <linux/netfilter/xt_NFQUEUE.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +32,10 @@ enum term_kind {
     TERM_CONNECTION_MARK, /* ct mark & mask == value */
     TERM_FROM_LOOPBACK,
     TERM_TO_LOOPBACK,
+    TERM_ASSURED,         /* ct status assured */
+    TERM_ACKNOWLEDGMENT4, /* an acknowledgment over IPv4 without options, no fragment; over IPv6 without extension
+                              headers */
+    TERM_ACKNOWLEDGMENT6,
     TERM_BLOCKED,             /* source or destination address is in a set of blocked hosts or networks (`blocked`) */
     TERM_COUNTER,             /* the counter object `name`; NULL: a counter of the rule itself */
     TERM_CLEAR_MARK,          /* mark = mark & ~mask */
@@ -57,7 +63,7 @@ struct term {
 };
 
 struct description {
-    struct term terms[4];
+    struct term terms[5];
     unsigned count;
 };
 
@@ -80,6 +86,8 @@ static const struct blocked_address blocked_addresses[] = {
 
 bool nft_rule_fits(enum plan_rule kind, uint32_t family)
 {
+    if (kind == RULE_ACKNOWLEDGE4 || kind == RULE_ACKNOWLEDGE6)
+        return family != (kind == RULE_ACKNOWLEDGE4 ? (uint32_t)NFPROTO_IPV6 : (uint32_t)NFPROTO_IPV4);
     if (kind < RULE_BLOCK4_FROM || kind > RULE_NETWORKS6_TO)
         return true;
     return family != (blocked_addresses[kind].of4 ? (uint32_t)NFPROTO_IPV6 : (uint32_t)NFPROTO_IPV4);
@@ -97,6 +105,10 @@ static void describe(enum plan_rule kind, const struct plan *plan, struct descri
     const struct term accept_mark = { .kind = TERM_MARK, .value = offload->accept_mark, .mask = offload->accept_mask },
                       drop_mark = { .kind = TERM_MARK, .value = offload->drop_mark, .mask = offload->drop_mask },
                       accept = { .kind = TERM_ACCEPT }, drop = { .kind = TERM_DROP };
+    /* In mode route, packets that skip Sluice do not skip the queue of the next consumer. */
+    const struct term next = { .kind = TERM_QUEUE,
+                               .queue = { offload->next_queue, offload->next_queue, offload->next_bypass, false } };
+    const struct term skip = offload->has_next ? next : accept;
 
     rule->count = 0;
     switch (kind) {
@@ -138,12 +150,18 @@ static void describe(enum plan_rule kind, const struct plan *plan, struct descri
         add_term(rule,
                  (struct term){ .kind = TERM_CONNECTION_MARK, .value = accept_mark.value, .mask = accept_mark.mask });
         add_term(rule, (struct term){ .kind = TERM_COUNTER, .name = COUNTER_ACCEPTED });
-        if (offload->has_next) /* mode route: these flows skip Sluice, but not the queue of the next consumer */
-            add_term(rule, (struct term){
-                               .kind = TERM_QUEUE,
-                               .queue = { offload->next_queue, offload->next_queue, offload->next_bypass, false } });
-        else
-            add_term(rule, accept);
+        add_term(rule, skip);
+        break;
+    case RULE_ACKNOWLEDGE4:
+    case RULE_ACKNOWLEDGE6:
+        add_term(rule, (struct term){ .kind = TERM_CONNECTION_MARK,
+                                      .value = offload->acknowledge_mark,
+                                      .mask = offload->acknowledge_mask });
+        add_term(rule, (struct term){ .kind = TERM_ASSURED });
+        add_term(rule,
+                 (struct term){ .kind = kind == RULE_ACKNOWLEDGE4 ? TERM_ACKNOWLEDGMENT4 : TERM_ACKNOWLEDGMENT6 });
+        add_term(rule, (struct term){ .kind = TERM_COUNTER, .name = COUNTER_ACKNOWLEDGMENTS });
+        add_term(rule, skip);
         break;
     case RULE_QUEUE:
         if (options->mode == ATTACH_REPEAT)
@@ -287,31 +305,82 @@ static bool build_xt_queue(struct nftnl_rule *rule, const struct term *term)
     return true; /* NOLINT(clang-analyzer-unix.Malloc): the expression owns `info` */
 }
 
-/* Adds the match for a blocked host. If the table has packets of both IP versions, a match on the version comes first:
- * in a bridge by the EtherType. */
+/* Adds a match on the IP version, if the table has packets of both: in a bridge by the EtherType. */
+static bool build_version(struct nftnl_rule *rule, bool of4)
+{
+    const uint16_t ethertype = htons(of4 ? ETH_P_IP : ETH_P_IPV6);
+    const uint8_t protocol = of4 ? NFPROTO_IPV4 : NFPROTO_IPV6;
+
+    switch (nftnl_rule_get_u32(rule, NFTNL_RULE_FAMILY)) {
+    case NFPROTO_BRIDGE:
+        return load_meta(rule, NFT_META_PROTOCOL) && compare(rule, NFT_CMP_EQ, &ethertype, sizeof(ethertype));
+    case NFPROTO_INET:
+        return load_meta(rule, NFT_META_NFPROTO) && compare(rule, NFT_CMP_EQ, &protocol, sizeof(protocol));
+    default:
+        return true;
+    }
+}
+
+static bool load_payload(struct nftnl_rule *rule, uint32_t into, uint32_t base, uint32_t offset, uint32_t length)
+{
+    return ADD(rule, "payload", { NFTNL_EXPR_PAYLOAD_DREG, into }, { NFTNL_EXPR_PAYLOAD_BASE, base },
+               { NFTNL_EXPR_PAYLOAD_OFFSET, offset }, { NFTNL_EXPR_PAYLOAD_LEN, length });
+}
+
+static bool look_up(struct nftnl_rule *rule, const char *set)
+{
+    struct nftnl_expr *lookup = ADD(rule, "lookup", { NFTNL_EXPR_LOOKUP_SREG, NFT_REG_1 });
+
+    return lookup && nftnl_expr_set_str(lookup, NFTNL_EXPR_LOOKUP_SET, set) == 0;
+}
+
 static bool build_blocked(struct nftnl_rule *rule, const struct blocked_address *blocked)
 {
-    uint32_t family = nftnl_rule_get_u32(rule, NFTNL_RULE_FAMILY);
-    uint16_t ethertype = htons(blocked->of4 ? ETH_P_IP : ETH_P_IPV6);
-    uint8_t protocol = blocked->of4 ? NFPROTO_IPV4 : NFPROTO_IPV6;
-    struct nftnl_expr *lookup;
+    return build_version(rule, blocked->of4) &&
+           load_payload(rule, NFT_REG_1, NFT_PAYLOAD_NETWORK_HEADER, blocked->offset, blocked->length) &&
+           look_up(rule, blocked->set);
+}
 
-    if (family == NFPROTO_BRIDGE &&
-        (!load_meta(rule, NFT_META_PROTOCOL) || !compare(rule, NFT_CMP_EQ, &ethertype, sizeof(ethertype))))
+/* Adds the match of some bits of the network header: 1 or 2 bytes at `offset`, in host order, are `value` under `mask`.
+ */
+static bool compare_bits(struct nftnl_rule *rule, uint32_t offset, uint32_t length, uint16_t mask, uint16_t value)
+{
+    const uint8_t masks[2] = { (uint8_t)(mask >> 8), (uint8_t)mask },
+                  values[2] = { (uint8_t)(value >> 8), (uint8_t)value };
+    const uint8_t zeros[2] = { 0, 0 };
+    const size_t from = sizeof(values) - length;
+    struct nftnl_expr *bits;
+
+    if (!load_payload(rule, NFT_REG_1, NFT_PAYLOAD_NETWORK_HEADER, offset, length))
         return false;
-    if (family == NFPROTO_INET &&
-        (!load_meta(rule, NFT_META_NFPROTO) || !compare(rule, NFT_CMP_EQ, &protocol, sizeof(protocol))))
-        return false;
-    if (!ADD(rule, "payload", { NFTNL_EXPR_PAYLOAD_DREG, NFT_REG_1 },
-             { NFTNL_EXPR_PAYLOAD_BASE, NFT_PAYLOAD_NETWORK_HEADER }, { NFTNL_EXPR_PAYLOAD_OFFSET, blocked->offset },
-             { NFTNL_EXPR_PAYLOAD_LEN, blocked->length }))
-        return false;
-    lookup = ADD(rule, "lookup", { NFTNL_EXPR_LOOKUP_SREG, NFT_REG_1 });
-    return lookup && nftnl_expr_set_str(lookup, NFTNL_EXPR_LOOKUP_SET, blocked->set) == 0;
+    bits = ADD(rule, "bitwise", { NFTNL_EXPR_BITWISE_SREG, NFT_REG_1 }, { NFTNL_EXPR_BITWISE_DREG, NFT_REG_1 },
+               { NFTNL_EXPR_BITWISE_LEN, length });
+    return bits && nftnl_expr_set(bits, NFTNL_EXPR_BITWISE_MASK, masks + from, length) == 0 &&
+           nftnl_expr_set(bits, NFTNL_EXPR_BITWISE_XOR, zeros + from, length) == 0 &&
+           compare(rule, NFT_CMP_EQ, values + from, length);
+}
+
+/* Adds the match for an acknowledgment. The IP header has a fixed length and TCP follows it directly. The length of the
+ * packet and the two bytes of the TCP header with its length and the flags must be in the set, so that the segment has
+ * no payload and no flag but ACK. */
+static bool build_acknowledgment(struct nftnl_rule *rule, bool of4)
+{
+    enum { IPV4_WORDS = 0, IPV4_LENGTH = 2, IPV4_FRAGMENT = 6, IPV4_PROTOCOL = 9 };
+    enum { IPV6_LENGTH = 4, IPV6_NEXT = 6, TCP_HEAD = 12 };
+    const uint8_t protocol = IPPROTO_TCP;
+
+    return build_version(rule, of4) &&
+           (!of4 || (compare_bits(rule, IPV4_WORDS, 1, 0x0f, 5) && compare_bits(rule, IPV4_FRAGMENT, 2, 0x3fff, 0))) &&
+           load_payload(rule, NFT_REG_1, NFT_PAYLOAD_NETWORK_HEADER, of4 ? IPV4_PROTOCOL : IPV6_NEXT, 1) &&
+           compare(rule, NFT_CMP_EQ, &protocol, 1) &&
+           load_payload(rule, NFT_REG_1, NFT_PAYLOAD_NETWORK_HEADER, of4 ? IPV4_LENGTH : IPV6_LENGTH, 2) &&
+           load_payload(rule, NFT_REG32_01, NFT_PAYLOAD_TRANSPORT_HEADER, TCP_HEAD, 2) &&
+           look_up(rule, of4 ? SET_ACKNOWLEDGMENTS4 : SET_ACKNOWLEDGMENTS6);
 }
 
 static bool build_term(struct nftnl_rule *rule, const struct term *term, enum queue_expression expression)
 {
+    const uint32_t none = 0;
     struct nftnl_expr *object;
 
     switch (term->kind) {
@@ -325,6 +394,12 @@ static bool build_term(struct nftnl_rule *rule, const struct term *term, enum qu
         return build_loopback(rule, NFT_META_IIF);
     case TERM_TO_LOOPBACK:
         return build_loopback(rule, NFT_META_OIF);
+    case TERM_ASSURED:
+        return ADD(rule, "ct", { NFTNL_EXPR_CT_KEY, NFT_CT_STATUS }, { NFTNL_EXPR_CT_DREG, NFT_REG_1 }) &&
+               change_register(rule, IPS_ASSURED, 0) && compare(rule, NFT_CMP_NEQ, &none, sizeof(none));
+    case TERM_ACKNOWLEDGMENT4:
+    case TERM_ACKNOWLEDGMENT6:
+        return build_acknowledgment(rule, term->kind == TERM_ACKNOWLEDGMENT4);
     case TERM_BLOCKED:
         return build_blocked(rule, term->blocked);
     case TERM_COUNTER:
@@ -384,6 +459,16 @@ static void print_term(struct text *out, const struct term *term)
         break;
     case TERM_TO_LOOPBACK:
         text_puts(out, "oif \"lo\"");
+        break;
+    case TERM_ASSURED:
+        text_puts(out, "ct status assured");
+        break;
+    case TERM_ACKNOWLEDGMENT4:
+        text_puts(out, "ip hdrlength 5 ip frag-off & 0x3fff == 0 ip protocol tcp "
+                       "ip length . @th,96,16 @" SET_ACKNOWLEDGMENTS4);
+        break;
+    case TERM_ACKNOWLEDGMENT6:
+        text_puts(out, "ip6 nexthdr tcp ip6 length . @th,96,16 @" SET_ACKNOWLEDGMENTS6);
         break;
     case TERM_BLOCKED:
         text_printf(out, "%s @%s", term->blocked->text, term->blocked->set);
@@ -480,7 +565,7 @@ static bool print_iptables_term(struct text *out, const struct term *term, const
     case TERM_ACCEPT:
         text_puts(out, plan->options->mode == ATTACH_CHAIN ? "-j ACCEPT" : "-j RETURN");
         return true;
-    default: /* iptables has no flowtables, and would need ipset for sets */
+    default: /* iptables has no flowtables, would need ipset for sets, and cannot compare lengths of headers exactly */
         return false;
     }
 }

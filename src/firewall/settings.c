@@ -31,6 +31,7 @@ static const char *const monitor_modes[] = {
     [MONITOR_OFF] = "off", [MONITOR_REPORT] = "report", [MONITOR_REASSERT] = "reassert", NULL
 };
 static const char *const offloaded_flows[] = { "none", "accepted", "dropped", "both", NULL };
+static const char *const acknowledgments[] = { [ACKNOWLEDGMENTS_QUEUED] = "no", [ACKNOWLEDGMENTS_AUTO] = "auto", NULL };
 static const char *const offload_verdicts[] = {
     [OFFLOAD_BY_EITHER] = "auto", [OFFLOAD_BY_CONNECTION] = "conntrack", [OFFLOAD_BY_PACKET_MARK] = "packet-mark", NULL
 };
@@ -85,6 +86,13 @@ static void store_accept_mark(const char *value, void *settings)
     struct firewall_offload *offload = &((struct firewall_settings *)settings)->options.offload;
 
     config_mark(value, &offload->accept_mark, &offload->accept_mask);
+}
+
+static void store_acknowledgment_mark(const char *value, void *settings)
+{
+    struct firewall_offload *offload = &((struct firewall_settings *)settings)->options.offload;
+
+    config_mark(value, &offload->acknowledge_mark, &offload->acknowledge_mask);
 }
 
 static void store_drop_mark(const char *value, void *settings)
@@ -230,6 +238,27 @@ const struct setting firewall_settings[] = {
       .default_value = "0x20000000/0x20000000",
       .check = config_check_mark,
       .help = "MARK/MASK of connections that the kernel drops" },
+    { .name = "nft.offload.acknowledgments",
+      SETTING_FIELD(firewall_settings, acknowledgments),
+      .type = SETTING_ENUM,
+      .default_value = "no",
+      .choices = acknowledgments,
+      .help = "Let the kernel accept TCP acknowledgments without payload of established connections without queueing "
+              "them: no, auto (as long as no loaded rule can match them)" },
+    { .name = "nft.offload.acknowledgment-packets",
+      SETTING_FIELD(firewall_settings, acknowledgment_packets),
+      .type = SETTING_NUMBER,
+      .default_value = "12",
+      .low = 0,
+      .high = 1 << 20,
+      .help = "Number of packets of a flow from which on its acknowledgments are offloaded; for short flows that costs "
+              "more than it saves" },
+    { .name = "nft.offload.acknowledgment-mark",
+      .store = store_acknowledgment_mark,
+      .type = SETTING_STRING,
+      .default_value = "0x08000000/0x08000000",
+      .check = config_check_mark,
+      .help = "MARK/MASK of connections whose acknowledgments the kernel accepts" },
     { .name = "nft.offload.verdict",
       SETTING_FIELD(firewall_settings, offload_verdict),
       .type = SETTING_ENUM,

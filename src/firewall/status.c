@@ -14,7 +14,7 @@
 
 /* Properties of one rule, read from its expressions. */
 struct rule_properties {
-    bool queues, blocks, offloads_accept, offloads_drop;
+    bool queues, blocks, offloads_accept, offloads_drop, acknowledges;
     enum queue_expression expression;
     unsigned first, count;
     bool bypass;
@@ -88,6 +88,7 @@ static void read_object(struct rule_properties *rule_properties, const struct nf
 
     rule_properties->offloads_accept = name && strcmp(name, COUNTER_ACCEPTED) == 0;
     rule_properties->offloads_drop = name && strcmp(name, COUNTER_DROPPED) == 0;
+    rule_properties->acknowledges = name && strcmp(name, COUNTER_ACKNOWLEDGMENTS) == 0;
 }
 
 static int read_expression(struct nftnl_expr *expression, void *user)
@@ -116,9 +117,10 @@ static void add_properties(struct firewall_status *status, const struct rule_pro
     }
     status->offload_accept |= rule_properties->offloads_accept;
     status->offload_drop |= rule_properties->offloads_drop;
-    /* With offloads_accept the queue is not a queue of Sluice: accepted flows continue to the queue of the next
-     * consumer. */
-    if (!rule_properties->queues || rule_properties->offloads_accept)
+    status->offload_acknowledge |= rule_properties->acknowledges;
+    /* With offloads_accept and acknowledges the queue is not a queue of Sluice: the packets continue to the queue of
+     * the next consumer. */
+    if (!rule_properties->queues || rule_properties->offloads_accept || rule_properties->acknowledges)
         return;
     status->feeding = true;
     status->expression = rule_properties->expression;

@@ -48,7 +48,7 @@ struct counter_pair {
     uint64_t packets, bytes, gone_packets, gone_bytes;
 };
 
-enum watched_counter { WATCHED_BLOCKED, WATCHED_ACCEPTED, WATCHED_DROPPED, WATCHED_COUNTERS };
+enum watched_counter { WATCHED_BLOCKED, WATCHED_ACCEPTED, WATCHED_DROPPED, WATCHED_ACKNOWLEDGMENTS, WATCHED_COUNTERS };
 
 struct firewall_watch {
     const struct firewall_options *options;
@@ -155,6 +155,8 @@ static void update_counters(struct firewall_watch *watch, const struct image *no
     update_counter(&watch->counters[WATCHED_BLOCKED], now->blocked_packets, now->blocked_bytes);
     update_counter(&watch->counters[WATCHED_ACCEPTED], offload->accepted_packets, offload->accepted_bytes);
     update_counter(&watch->counters[WATCHED_DROPPED], offload->dropped_packets, offload->dropped_bytes);
+    update_counter(&watch->counters[WATCHED_ACKNOWLEDGMENTS], offload->acknowledgment_packets,
+                   offload->acknowledgment_bytes);
 }
 
 static void get_counter(const struct firewall_watch *watch, enum watched_counter which, uint64_t *packets,
@@ -182,6 +184,7 @@ int firewall_watch_check(struct firewall_watch *watch, struct firewall_check *ou
     get_counter(watch, WATCHED_BLOCKED, &out->blocked_packets, &out->blocked_bytes);
     get_counter(watch, WATCHED_ACCEPTED, &out->accepted_packets, &out->accepted_bytes);
     get_counter(watch, WATCHED_DROPPED, &out->dropped_packets, &out->dropped_bytes);
+    get_counter(watch, WATCHED_ACKNOWLEDGMENTS, &out->acknowledgment_packets, &out->acknowledgment_bytes);
     nft_image_clear(&now);
     return 0;
 }

@@ -47,6 +47,9 @@ static bool store_counts(struct flow_table *table, struct flow *flow, enum flow_
 
             now.packets[side] = report->packets[side ^ (int)direction];
             now.bytes[side] = report->bytes[side ^ (int)direction];
+            /* Packets of a flow that is inspected are counted by the sluice table. */
+            if (flow->offload == OFFLOAD_ACKNOWLEDGMENTS)
+                continue;
             /* Count the difference to the last report, or to the number of inspected packets if that is higher. */
             table->counters[FLOW_COUNTER_BYPASSED_PACKETS] += difference(now.packets[side], packets);
             table->counters[FLOW_COUNTER_BYPASSED_BYTES] += difference(now.bytes[side], bytes);

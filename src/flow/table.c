@@ -217,7 +217,7 @@ void flow_table_end(struct flow_table *table, struct flow *flow, enum flow_end r
     /* Called while the flow is in the table, so that the callback may set its state or variables. */
     if (table->end)
         table->end(flow, reason, table->user);
-    if (flow->state == FLOW_BYPASSED && flow->offload != OFFLOAD_NONE)
+    if (flow->state == FLOW_BYPASSED && flow->offload == OFFLOAD_ACCEPT)
         table->counters[FLOW_COUNTER_END_CAPTURED]++;
     else
         table->counters[FLOW_COUNTER_END_STATE + flow->state]++;

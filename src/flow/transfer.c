@@ -73,7 +73,7 @@ void flow_transfer(struct transfer *t, struct flow *flow)
     transfer_u8(t, &flow->drop_reason);
     transfer_u8(t, &flow->app_evicted);
     transfer_u8(t, &flow->offload);
-    transfer_require(t, flow->drop_reason < DROP_REASON_COUNT && flow->offload <= OFFLOAD_DROP &&
+    transfer_require(t, flow->drop_reason < DROP_REASON_COUNT && flow->offload <= OFFLOAD_ACKNOWLEDGMENTS &&
                             flow->would_drop <= FLOW_WOULD_DROP_BY_RULE);
     transfer_require(t, flow->state < FLOW_STATE_COUNT);
 }

@@ -370,7 +370,7 @@ void eve_flow(struct eve *eve, struct text *out, const struct flow_record *recor
         json_bool(out, "emergency", true);
     json_member_string(out, "state", flow_state_name((enum flow_state)record->state));
     if (record->state == FLOW_BYPASSED)
-        json_member_string(out, "bypass", record->offload == OFFLOAD_NONE ? "local" : "capture");
+        json_member_string(out, "bypass", record->offload == OFFLOAD_ACCEPT ? "capture" : "local");
     json_member_string(out, "reason", flow_end_name((enum flow_end)record->reason));
     json_bool(out, "alerted", record->flags & FLOW_ALERTED);
     if (record->flags & FLOW_DROPPED)

@@ -108,13 +108,15 @@ void flow_record_write(struct flow_record *out, const struct record_scratch *scr
         .would_drop = flow->would_drop != FLOW_WOULD_DROP_NO,
     };
     flow_facts_copy(&out->flow, flow);
-    out->has_kernel = flow->kernel != NULL;
+    /* With OFFLOAD_ACKNOWLEDGMENTS the kernel's counts only keep the flow from timing out: they are not updated up to
+     * its end. */
+    out->has_kernel = flow->kernel && (flow->offload == OFFLOAD_ACCEPT || flow->offload == OFFLOAD_DROP);
     for (int direction = 0; direction < FLOW_DIRECTIONS; direction++) {
         const struct flow_side *side = &flow->side[direction];
 
         out->ttl_low[direction] = side->ttl_low;
         out->ttl_high[direction] = side->ttl_high;
-        if (!flow->kernel)
+        if (!out->has_kernel)
             continue;
         /* The kernel counts all packets of the connection. The difference to `side` are packets that it forwarded
          * without queueing them. */

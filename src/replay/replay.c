@@ -293,6 +293,7 @@ static int open_workers(struct replay *replay, char error[ENGINE_ERROR_SIZE])
 
     if (err)
         return err;
+    options.offload.skips = true;
     err = pipeline_shared_init(&replay->shared, &options);
     if (!err)
         err = setup_file_store(&replay->shared.files, replay->options->config, replay->options->log_dir,

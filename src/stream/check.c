@@ -46,6 +46,10 @@ bool check_ack(struct segment *seg)
         if (seq_at_or_before(ack, from + WINDOW_UNKNOWN))
             return true;
     }
+    /* The acknowledgments that moved the window may not have been seen. The data that they acknowledged was seen,
+     * unless it passed while the queue was full. */
+    if (peer->flags & PEER_ACKS_MISSED && seq_at_or_before(ack, peer->next_seq + WINDOW_UNKNOWN))
+        return true;
     /* A reset that answers a SYN comes before any window was advertised. */
     if (seg->session->state == TCP_STATE_SYN_SENT && seg->direction == FLOW_TO_CLIENT && seg->kind == SEGMENT_RST &&
         ack == peer->isn + 1)
@@ -69,6 +73,12 @@ static bool reset_is_in_place(struct segment *seg)
     if (segment_is_midstream(seg) && seq_at_or_after(seg->seq, sender->last_ack - WINDOW_UNKNOWN) &&
         seq_at_or_before(seg->seq, sender->next_seq + WINDOW_UNKNOWN)) {
         seg->receiver->flags |= PEER_RESET_RECEIVED; /* the receiver may have ignored it */
+        return true;
+    }
+    /* The number that the receiver expects next is unknown, but at least last_ack. */
+    if (sender->flags & PEER_ACKS_MISSED && seq_at_or_after(seg->seq, sender->last_ack) &&
+        seq_before(seg->seq, sender->next_seq)) {
+        seg->receiver->flags |= PEER_RESET_RECEIVED;
         return true;
     }
     switch (peer_os(seg, seg->receiver)) {
@@ -249,7 +259,11 @@ bool check_window_probe(const struct segment *seg)
 
 bool check_window(const struct segment *seg)
 {
-    return seq_at_or_before(seg->end, seg->sender->next_win) || check_window_probe(seg) ||
+    const struct tcp_peer *sender = seg->sender;
+
+    if (sender->flags & PEER_ACKS_MISSED && seq_at_or_before(seg->end, sender->next_seq + WINDOW_UNKNOWN))
+        return true;
+    return seq_at_or_before(seg->end, sender->next_win) || check_window_probe(seg) ||
            (seg->session->flags & (SESSION_MIDSTREAM | SESSION_ASYNC));
 }
 

@@ -198,6 +198,13 @@ static void evaluate_report(struct segment *seg, const struct assembly_report *r
         seg->pkt->flags |= PACKET_STREAM_ADDED;
 }
 
+/* Returns true for a segment that may be a keep-alive with one arbitrary byte (is_keepalive()): whether the byte that
+ * it repeats was acknowledged is unknown, because acknowledgments are missed. */
+static bool may_be_keepalive(const struct segment *seg)
+{
+    return seg->length == 1 && seg->sender->flags & PEER_ACKS_MISSED && seg->seq == seg->sender->next_seq - 1;
+}
+
 static void add_payload(struct segment *seg)
 {
     bool has_syn = seg->pkt->tcp.flags & TCP_SYN;
@@ -217,8 +224,11 @@ static void add_payload(struct segment *seg)
      * out-of-band bytes are not stored and not compared. */
     if (segment_is_inline(seg) &&
         assembly_differs(&seg->sender->assembly, (uint64_t)range.at, range.bytes, range.length)) {
-        report_contradiction(seg);
-        if (seg->stream->options.overlap != STREAM_OVERLAP_REWRITE || !rewrite_payload(seg, range.at)) {
+        bool keepalive = may_be_keepalive(seg);
+
+        if (!keepalive)
+            report_contradiction(seg);
+        if ((seg->stream->options.overlap != STREAM_OVERLAP_REWRITE && !keepalive) || !rewrite_payload(seg, range.at)) {
             seg->verdict->drop = true;
             seg->verdict->reason = DROP_REASON_STREAM_ERROR;
             return;

@@ -81,7 +81,7 @@ static bool is_window_update(struct segment *seg)
 
 /* Returns true for a segment whose sequence and acknowledgment numbers are both beyond the expected ones, and whose
  * window shrinks by more than its data and acknowledgment explain. Not checked for sessions picked up inline, whose
- * earlier numbers are unknown and whose window is not enforced. */
+ * earlier numbers are unknown and whose window is not enforced, nor if acknowledgments are missed. */
 static bool is_bad_window_update(struct segment *seg)
 {
     enum { WINDOW_WITH_MARGIN = 1024, MARGIN = 32 };
@@ -90,7 +90,7 @@ static bool is_bad_window_update(struct segment *seg)
     uint32_t window = segment_window(seg), shrinks, acknowledges;
 
     if (state < TCP_STATE_ESTABLISHED || state == TCP_STATE_CLOSED || !has_no_syn_fin_rst(seg) ||
-        window >= receiver->window || segment_is_midstream(seg))
+        window >= receiver->window || segment_is_midstream(seg) || receiver->flags & PEER_ACKS_MISSED)
         return false;
     shrinks = receiver->window - window;
     acknowledges = seg->ack - receiver->last_ack;

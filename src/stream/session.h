@@ -61,6 +61,8 @@ enum peer_flag {
                                      side still has) or by a SYN/ACK for another SYN: it sends a reset */
     PEER_HEARD = 1 << 13,         /* picked up: it has sent a segment, which announced a window */
     PEER_END_YIELDED = 1 << 14,   /* the parsers have received the end of this peer's stream */
+    PEER_ACKS_MISSED = 1 << 15,   /* acknowledgments of its data may not have been seen: last_ack and next_win may be
+                                     lower than those of the receiver */
 };
 
 struct sack_range {

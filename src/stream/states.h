@@ -110,8 +110,8 @@ bool syn_ack_is_older(const struct segment *seg);
 /* Inline: returns true for a retransmission of this connection's SYN that arrives after the handshake. The server
  * answers it with an ACK. */
 bool syn_is_overtaken(const struct segment *seg);
-/* Returns true if the segment is within the window, the window is unknown (picked up or one-sided session), or the
- * segment is a window probe. */
+/* Returns true if the segment is within the window, the window is unknown (picked up or one-sided session, missed
+ * acknowledgments), or the segment is a window probe. */
 bool check_window(const struct segment *seg);
 bool check_window_probe(const struct segment *seg); /* true for one byte sent into a zero window */
 /* Returns whether the segment retransmits bytes that are in flight or acknowledged; if so, sets the event

@@ -319,6 +319,50 @@ void stream_stop(struct stream *stream, struct flow *flow, enum flow_direction d
     peer->flags |= PEER_STOPPED;
 }
 
+/* --- Missed acknowledgments ----------------------------------------------------------------------- */
+
+/* Returns whether little data of the peer is kept because it is not acknowledged, and none waits for missing data,
+ * which an acknowledgment may show to be lost. Behind the reassembly depth no further data arrives, so all of it can be
+ * freed. */
+static bool keeps_little(const struct stream *stream, const struct tcp_peer *peer, bool misses)
+{
+    enum { KEPT_MAX = 64 * 1024, KEPT_TIGHT = 8 * 1024 };
+    const struct assembly *assembly = &peer->assembly;
+    uint64_t kept = assembly->contiguous > assembly->acknowledged ? assembly->contiguous - assembly->acknowledged : 0;
+    uint64_t limit = assembly_store_is_tight(stream->store) ? KEPT_TIGHT : KEPT_MAX;
+
+    if (peer->flags & PEER_STOPPED)
+        return true;
+    if (peer->flags & PEER_DEPTH_REACHED)
+        limit = 0;
+    return !assembly->extents && kept <= (misses ? limit : limit / 2);
+}
+
+bool stream_can_miss_acknowledgments(const struct stream *stream, const struct flow *flow, bool misses)
+{
+    const uint16_t exact = SESSION_MIDSTREAM | SESSION_MIDSTREAM_ESTABLISHED | SESSION_MIDSTREAM_SYNACK |
+                           SESSION_ASYNC | SESSION_FOUR_WAY | SESSION_EVASION;
+    const struct tcp_session *session = flow->tcp;
+
+    if (!session || !stream->options.inline_mode || session->state != TCP_STATE_ESTABLISHED || session->flags & exact ||
+        !(session->flags & SESSION_CONFIRMED))
+        return false;
+    for (unsigned i = 0; i < FLOW_DIRECTIONS; i++) {
+        const struct tcp_peer *peer = &session->peer[i];
+
+        if (peer->flags & (PEER_FIN | PEER_RESET_RECEIVED | PEER_CHALLENGED | PEER_WINDOW_PROBE) || peer->window == 0 ||
+            !keeps_little(stream, peer, misses))
+            return false;
+    }
+    return true;
+}
+
+void stream_miss_acknowledgments(struct flow *flow)
+{
+    flow->tcp->peer[FLOW_TO_SERVER].flags |= PEER_ACKS_MISSED;
+    flow->tcp->peer[FLOW_TO_CLIENT].flags |= PEER_ACKS_MISSED;
+}
+
 bool stream_is_at_depth(const struct flow *flow)
 {
     return flow->tcp &&

@@ -218,7 +218,7 @@ static enum inspection_scope update_flow(struct pipeline *pipeline, struct packe
         return decided ? INSPECT_LOG_ONLY : INSPECT_FULL;
     }
     flow_update(pipeline->flows, flow, pkt);
-    if (flow->state == FLOW_BYPASSED && flow->offload != OFFLOAD_NONE) {
+    if (flow->state == FLOW_BYPASSED && flow->offload == OFFLOAD_ACCEPT) {
         pipeline->counters.captured_packets++;
         pipeline->counters.captured_bytes += pkt->length;
     } else if (flow->state == FLOW_BYPASSED) {
@@ -817,8 +817,18 @@ static void offload_flow(struct pipeline *pipeline, struct packet *pkt)
 
     if (offload == OFFLOAD_ACCEPT && pipeline->filters && !pkt->flow->accepted)
         offload = OFFLOAD_NONE;
+    if (offload == OFFLOAD_NONE) {
+        bool was_offloaded = pkt->flow && pkt->flow->offload == OFFLOAD_ACKNOWLEDGMENTS;
+
+        offload = offload_acknowledgments(pipeline->offload, pipeline->stream, pkt,
+                                          ruleset_acknowledgment_count(pipeline->ruleset) == 0 &&
+                                              !(pipeline->filters && pkt->flow && !pkt->flow->accepted));
+        pkt->offload = offload;
+        pipeline->counters.offloaded_acknowledgments += offload == OFFLOAD_ACKNOWLEDGMENTS && !was_offloaded;
+        return;
+    }
     pkt->offload = offload;
-    if (offload == OFFLOAD_NONE || pkt->flow->offload == offload)
+    if (pkt->flow->offload == offload)
         return;
     pkt->flow->offload = (uint8_t)offload;
     pipeline->counters.offloaded_accept += offload == OFFLOAD_ACCEPT;
@@ -855,6 +865,13 @@ void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, s
     decoded = decode_with_next(pipeline, pkt, next);
     if (packet_needs_segments(pipeline, decoded, pkt)) {
         pkt->verdict = VERDICT_SEGMENT;
+        return;
+    }
+    if (pipeline->offload->skips && decoded->count == 1 &&
+        offload_is_skipped(pipeline->offload, pipeline->flows, decoded->found[0])) {
+        pipeline->counters.accepted++;
+        pipeline->counters.skipped_packets++;
+        pipeline->counters.skipped_bytes += pkt->length;
         return;
     }
     if (packet_policy_decides(pipeline, pkt)) {

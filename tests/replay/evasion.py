@@ -3,13 +3,17 @@
 """Tests that no receiver gets a pattern that a drop rule matches, if it is split, reordered, overlapped or preceded by
 decoys.
 
-    evasion.py SLUICE [--workers N] [--only TEXT]
+    evasion.py SLUICE [--workers N] [--acknowledgments] [--only TEXT]
 
 Every case is a connection or a datagram, over IPv4 and over IPv6. A run replays all cases as one capture with --ips.
 The packets that were not dropped are reassembled as receivers do it: once with the first data for each byte, once with
 the last. Decoys (low TTL, wrong checksum, outside of the window, old timestamp) are marked in the case and left out
 here, because no receiver accepts them. A case in which no receiver would get the pattern without Sluice fails, because
 it tests nothing. Data of connections without the pattern must arrive completely.
+
+With --acknowledgments, the server of each connection sends data after the handshake and acknowledges each segment of
+the client, and Sluice skips acknowledgments as the kernel does with nft.offload.acknowledgments. Most of them must be
+skipped, and the cases must have the same results.
 """
 import argparse
 import ipaddress
@@ -33,6 +37,7 @@ RULES = '''drop tcp any any -> any any (msg:"the pattern"; content:"EVIL-PATTERN
 drop udp any any -> any any (msg:"the pattern"; content:"EVIL-PATTERN"; sid:2;)
 drop tcp any any -> any any (msg:"two words"; content:"FIRST-WORD"; content:"SECOND-WORD"; distance:0; sid:3;)
 '''
+OFFLOAD = ['--set', 'nft.offload.acknowledgments=auto', '--set', 'nft.offload.acknowledgment-packets=0']
 OPTIONS = '''eve: {types: {alert: {}, drop: {flows: all}, stats: {}}}
 stream: {overlap: drop}
 '''
@@ -50,8 +55,13 @@ def ip(version, protocol, segment, ttl=64, source=None, destination=None, identi
     return header[:10] + struct.pack('!H', checksum(header)) + header[12:] + segment
 
 
+GREETING = b'READY'
+
+
 class Case:
     """A connection: its packets in the order of the wire, with the data that a receiver accepts and its offset."""
+
+    acknowledges = False  # --acknowledgments
 
     def __init__(self, name, version, port, window=60000, timestamps=False, isn=1000):
         self.name, self.version, self.port, self.window, self.timestamps = name, version, port, window, timestamps
@@ -84,6 +94,10 @@ class Case:
         self.add(self.tcp(True, self.isn, 0, SYN, syn_data))
         self.add(self.tcp(False, self.server_isn, self.isn + 1, SYN | ACK))
         self.add(self.tcp(True, self.isn + 1, self.server_isn + 1, ACK))
+        if self.acknowledges:
+            self.add(self.tcp(False, self.server_isn + 1, self.isn + 1, PSH | ACK, GREETING))
+            self.server_isn += len(GREETING)
+            self.add(self.tcp(True, self.isn + 1, self.server_isn + 1, ACK))
         return self
 
     def send(self, offset, data, taken=True, **how):
@@ -93,6 +107,8 @@ class Case:
         packet = self.tcp(True, self.isn + 1 + offset + how.pop('shift', 0),
                           self.server_isn + 1 + how.pop('ack_shift', 0), flags, data, **how)
         self.add(packet, offset if taken else None, data)
+        if self.acknowledges and taken and data:
+            self.acknowledge(len(received(self, [True] * len(self.packets), False)))
         return self
 
     def acknowledge(self, offset):
@@ -294,7 +310,9 @@ def main():
     parser.add_argument('sluice')
     parser.add_argument('--workers', type=int, default=1)
     parser.add_argument('--only', default='')
+    parser.add_argument('--acknowledgments', action='store_true')
     arguments = parser.parse_args()
+    Case.acknowledges = arguments.acknowledgments
     all_cases = [case for version in (4, 6) for case in cases(version) if arguments.only in case.name]
     problems = []
     for case in all_cases:
@@ -309,7 +327,7 @@ def main():
                 out.write(text)
         command = [arguments.sluice, 'replay', '--ips', '--no-console', '--rules', folder + '/rules', '--config',
                    folder + '/yaml', '--log-dir',
-                   folder + '/log', *(['--workers', str(arguments.workers)] if arguments.workers > 1 else []),
+                   folder + '/log', *(OFFLOAD if arguments.acknowledgments else []), *(['--workers', str(arguments.workers)] if arguments.workers > 1 else []),
                    folder + '/in.pcap']
         os.makedirs(folder + '/log')
         run = subprocess.run(command, capture_output=True, text=True)
@@ -320,6 +338,10 @@ def main():
             for event in map(json.loads, events):
                 if event['event_type'] == 'drop':
                     dropped.add(event['pcap_cnt'])
+                elif event['event_type'] == 'stats' and arguments.acknowledgments:
+                    skipped = event['sluice']['stats']['firewall']['offload']['acknowledgment_packets']
+    if arguments.acknowledgments and skipped < sum(map(len, places)) / 10:
+        problems.append(f'only {skipped} acknowledgments were skipped')
     for case, place in zip(all_cases, places):
         passed = [number not in dropped for number in place]
         problem = judge(case, passed)
@@ -327,6 +349,8 @@ def main():
             problems.append(f'{case.name}: {problem}; passed: ' + ''.join('.' if ok else 'D' for ok in passed))
     for problem in problems:
         print(problem)
+    if arguments.acknowledgments:
+        print(f'{skipped} acknowledgments skipped')
     print(f'{len(all_cases)} cases, {sum(map(len, places))} packets, {len(dropped)} dropped, {len(problems)} problems')
     sys.exit(1 if problems else 0)
 

@@ -7,7 +7,7 @@
 
 enum { MAX_ITEMS = 8 };
 
-enum action { END, PASS, DROP, PASS_ALL, DROP_ALL, REPLACE_ALL };
+enum action { END, PASS, DROP, PASS_ALL, DROP_ALL, REPLACE_ALL, PASS_ACKNOWLEDGMENTS, QUEUE_ALL, DROP_AND_QUEUE };
 
 static const struct {
     enum queue_offload how;
@@ -36,6 +36,17 @@ static const struct {
     { QUEUE_OFFLOAD_CONNECTION, QUEUE_ROUTE, .items = { { PASS_ALL }, { DROP_ALL } },
       .sent = "single 1 0x00050003 connection 0x10/0x30; single 2 drop connection 0x40/0xc0", .accepted = 1,
       .dropped = 1 },
+    /* the mark of acknowledgments is set and cleared independently of the others */
+    { QUEUE_OFFLOAD_CONNECTION, .items = { { PASS }, { PASS_ACKNOWLEDGMENTS }, { QUEUE_ALL }, { PASS } },
+      .sent = "single 1 accept; single 2 accept connection 0x100/0x300; single 3 accept connection 0x0/0x300; "
+              "single 4 accept" },
+    { QUEUE_OFFLOAD_CONNECTION, .items = { { DROP_AND_QUEUE }, { PASS_ACKNOWLEDGMENTS, 7 } },
+      .sent = "single 1 drop connection 0x0/0x300; single 2 accept connection 0x100/0x300" },
+    { QUEUE_OFFLOAD_CONNECTION, QUEUE_REPEAT, .items = { { PASS_ACKNOWLEDGMENTS } },
+      .sent = "single 1 repeat mark 0x1 connection 0x100/0x300" },
+    { QUEUE_OFFLOAD_PACKET_MARK, .items = { { PASS_ACKNOWLEDGMENTS }, { QUEUE_ALL } }, .sent = "batch 2 accept" },
+    { QUEUE_OFFLOAD_NONE, .items = { { PASS_ACKNOWLEDGMENTS }, { DROP_AND_QUEUE } },
+      .sent = "single 2 drop; single 1 accept" },
     /* by the packet's mark: packets with equal marks share a batch verdict */
     { QUEUE_OFFLOAD_PACKET_MARK, .items = { { PASS_ALL, 0x8000 }, { PASS_ALL, 0x8020 }, { PASS, 0x8000 } },
       .sent = "batch 2 accept mark 0x8010; single 3 accept", .accepted = 2 },
@@ -67,6 +78,8 @@ static struct nfqueue_options options_of(int row)
     options.offload_accept_mask = 0x30;
     options.offload_drop = 0x40;
     options.offload_drop_mask = 0xc0;
+    options.offload_acknowledge = 0x100;
+    options.offload_acknowledge_mask = 0x300;
     options.offload_drop_by_rule = cases[row].behind;
     return options;
 }
@@ -85,10 +98,12 @@ static void act(struct packet *pkt, enum action action)
 {
     static const uint8_t data[] = "hello";
 
-    pkt->verdict = action == DROP || action == DROP_ALL ? VERDICT_DROP : VERDICT_ACCEPT;
-    pkt->offload = action == DROP_ALL                            ? OFFLOAD_DROP
-                   : action == PASS_ALL || action == REPLACE_ALL ? OFFLOAD_ACCEPT
-                                                                 : OFFLOAD_NONE;
+    pkt->verdict = action == DROP || action == DROP_ALL || action == DROP_AND_QUEUE ? VERDICT_DROP : VERDICT_ACCEPT;
+    pkt->offload = action == DROP_ALL                                ? OFFLOAD_DROP
+                   : action == PASS_ALL || action == REPLACE_ALL     ? OFFLOAD_ACCEPT
+                   : action == PASS_ACKNOWLEDGMENTS                  ? OFFLOAD_ACKNOWLEDGMENTS
+                   : action == QUEUE_ALL || action == DROP_AND_QUEUE ? OFFLOAD_QUEUE
+                                                                     : OFFLOAD_NONE;
     if (action != REPLACE_ALL)
         return;
     pkt->new_data = data;

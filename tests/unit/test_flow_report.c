@@ -96,6 +96,28 @@ START_TEST(what_moves_lives_on)
 }
 END_TEST
 
+/* A flow whose acknowledgments are offloaded is inspected: packets of its connection restart its timeout, so that
+ * keep-alives that were not queued keep it, but they are not counted as bypassed, and it ends by its own segments. */
+START_TEST(acknowledgments_keep_the_flow)
+{
+    struct flow_report report = report_of(10, 7);
+    struct flow *flow = offloaded(OFFLOAD_ACKNOWLEDGMENTS);
+
+    ck_assert(flow_table_update_offloaded(flow_rig.table, &report, START + SECOND));
+    ck_assert_uint_eq(flow->last_ns, START + SECOND);
+    report.packets[FLOW_TO_SERVER]++;
+    ck_assert(flow_table_update_offloaded(flow_rig.table, &report, START + 2 * SECOND));
+    ck_assert_uint_eq(flow->last_ns, START + 2 * SECOND);
+    ck_assert(flow_table_update_offloaded(flow_rig.table, &report, START + 3 * SECOND)); /* no more packets */
+    ck_assert_uint_eq(flow->last_ns, START + 2 * SECOND);
+    ck_assert_uint_eq(flow_rig_counter("flow_bypassed.pkts"), 0);
+    ck_assert_uint_eq(flow_rig_counter("flow_bypassed.bytes"), 0);
+    report.ended = true;
+    ck_assert(flow_table_update_offloaded(flow_rig.table, &report, START + 4 * SECOND));
+    ck_assert_uint_eq(flow_rig.ended, 0);
+}
+END_TEST
+
 START_TEST(ends_with_its_connection)
 {
     struct flow_report report = report_of(10, 7);
@@ -167,6 +189,7 @@ int main(void)
     tcase_add_test(tcase, numbers_are_kept);
     tcase_add_test(tcase, sides_are_the_flows);
     tcase_add_loop_test(tcase, what_moves_lives_on, 0, 2);
+    tcase_add_test(tcase, acknowledgments_keep_the_flow);
     tcase_add_loop_test(tcase, ends_with_its_connection, 0, 2);
     tcase_add_loop_test(tcase, others_are_left_alone, 0, 5);
     tcase_add_test(tcase, no_room_for_numbers);

@@ -13,6 +13,7 @@ const struct keyword keyword_flow_bytes = {
     .manual = "either: in at least one of the directions; both: in each of them. Evaluated for every "
               "packet, not once at the end of the flow.",
     .kind = KEYWORD_PACKET,
+    .flags = KEYWORD_COUNTS_PACKETS,
     .parse = flow_bytes_parse,
     .packet = { .match = flow_total_bytes },
 };

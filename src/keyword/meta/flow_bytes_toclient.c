@@ -11,6 +11,7 @@ const struct keyword keyword_flow_bytes_toclient = {
     .value = NUMBER_RANGE_FORM,
     .help = "number of bytes the flow has transferred so far to the client",
     .kind = KEYWORD_PACKET,
+    .flags = KEYWORD_COUNTS_PACKETS,
     .parse = flow_bytes_toclient_parse,
     .packet = { .match = flow_total_bytes },
 };

@@ -11,6 +11,7 @@ const struct keyword keyword_flow_pkts_toclient = {
     .value = NUMBER_RANGE_FORM,
     .help = "number of packets of the flow so far to the client",
     .kind = KEYWORD_PACKET,
+    .flags = KEYWORD_COUNTS_PACKETS,
     .parse = flow_pkts_toclient_parse,
     .packet = { .match = flow_total_packets },
 };

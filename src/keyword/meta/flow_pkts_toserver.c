@@ -11,6 +11,7 @@ const struct keyword keyword_flow_pkts_toserver = {
     .value = NUMBER_RANGE_FORM,
     .help = "number of packets of the flow so far to the server",
     .kind = KEYWORD_PACKET,
+    .flags = KEYWORD_COUNTS_PACKETS,
     .parse = flow_pkts_toserver_parse,
     .packet = { .match = flow_total_packets },
 };
