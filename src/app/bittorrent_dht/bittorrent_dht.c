@@ -334,7 +334,7 @@ static void dht_log(const struct app_tx *tx, const void *settings, struct fields
     const struct dht_tx *dht = (const struct dht_tx *)tx;
 
     (void)settings;
-    if (tx->log_never)
+    if (tx->log_never || !dht->packet.bytes) /* there was no memory for the message */
         return;
     if (dht->value[VALUE_TRANSACTION].is_present)
         log_hex(dht, VALUE_TRANSACTION, "transaction_id", out);
