@@ -361,7 +361,8 @@ struct output_firewall {
 };
 void output_firewall(struct output *output, const struct output_firewall *event);
 const char *output_firewall_action_name(enum output_firewall_action action);
-/* Events of the engine: the end of the previous engine, rules that were not loaded, and changes of the mode. */
+/* Events of the engine: the end of the previous engine, rules that were not loaded, changes of the mode, and of the
+ * interfaces of a sensor. */
 enum output_engine_action {
     OUTPUT_ENGINE_RESTARTED,      /* the previous engine died, and this one replaces it */
     OUTPUT_ENGINE_QUARANTINED,    /* a packet that crashed two engines was dropped */
@@ -369,6 +370,7 @@ enum output_engine_action {
     OUTPUT_ENGINE_RULES_LEFT_OUT, /* number of rules that were left out at a start or reload */
     OUTPUT_ENGINE_RULE_LEFT_OUT,  /* one rule that was left out */
     OUTPUT_ENGINE_MODE,           /* the mode of a queue changed */
+    OUTPUT_ENGINE_INTERFACE,      /* the state or the name of an interface of a sensor changed */
     OUTPUT_ENGINE_ACTIONS,
 };
 enum { OUTPUT_ENGINE_PATH_SIZE = 256, OUTPUT_ENGINE_REASON_SIZE = 256 };
@@ -388,9 +390,13 @@ struct output_engine {
     uint32_t line;                                                         /* rule_left_out; 0: the whole file */
     uint32_t gid, sid;                                                     /* rule_left_out; sid 0: unknown */
     char reason[OUTPUT_ENGINE_REASON_SIZE];                                /* rule_left_out */
-    const char *mode;  /* mode: "drop", "alert-only", or "mixed" if queues differ; NULL is written as "configured" */
-    const char *cause; /* mode: a constant that names what changed the mode */
-    uint64_t until_ns; /* mode: realtime at which the configured mode returns; 0: no time limit */
+    const char *mode;   /* mode: "drop", "alert-only", or "mixed" if queues differ; NULL is written as "configured" */
+    const char *cause;  /* mode: a constant that names what changed the mode */
+    uint64_t until_ns;  /* mode: realtime at which the configured mode returns; 0: no time limit */
+    char interface[16]; /* interface: the configured name */
+    char renamed[16];   /* interface: its current name, if that differs from the configured one */
+    const char *state;  /* interface: a constant: "capturing", "down", "gone" or "failed" */
+    bool is_lost;       /* interface: no packets are captured from it */
 };
 void output_engine(struct output *output, const struct output_engine *event);
 

@@ -52,18 +52,23 @@ static int copy_filter(struct sock_fprog *out, const struct bpf_program *program
     return 0;
 }
 
-/* Opens a handle for which libpcap compiles filters: of the interface or, if that is not possible because it is missing
- * or down, of Ethernet. NULL: out of memory. */
+/* Opens a handle for which libpcap compiles filters: of the interface; or, if that is missing or down, of the loopback
+ * interface, which is Ethernet for libpcap; or else of no interface, where `vlan` does not find tags that the kernel
+ * has removed. NULL: out of memory. */
 static pcap_t *open_compiler(const char *name, int snap_length)
 {
+    const char *const names[] = { name, "lo" };
     char ignored[PCAP_ERRBUF_SIZE];
-    pcap_t *live = pcap_create(name, ignored);
 
-    if (live && pcap_set_snaplen(live, snap_length) == 0 && pcap_set_buffer_size(live, 1 << 20) == 0 &&
-        pcap_activate(live) >= 0)
-        return live;
-    if (live)
-        pcap_close(live);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        pcap_t *live = pcap_create(names[i], ignored);
+
+        if (live && pcap_set_snaplen(live, snap_length) == 0 && pcap_set_buffer_size(live, 1 << 20) == 0 &&
+            pcap_activate(live) >= 0)
+            return live;
+        if (live)
+            pcap_close(live);
+    }
     return pcap_open_dead(DLT_EN10MB, snap_length);
 }
 

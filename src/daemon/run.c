@@ -782,8 +782,10 @@ static int start_engine(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     stats_set_reload(engine->stats, engine->reload);
     engine->started_ns = clock_monotonic_ns();
     err = open_service(engine, error);
-    if (!err && engine->is_sensor)
+    if (!err && engine->is_sensor) {
+        sensor_set_output(engine->sensor, engine->output);
         err = sensor_open(engine->sensor, error);
+    }
     /* Opens the captures without binding the queues: the supervisor binds them later. */
     for (unsigned i = 0; i < engine->worker_count && !err && !engine->is_sensor; i++) {
         char reason[CAPTURE_ERROR_SIZE];

@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "sluice/capture.h"
+#include "sluice/clock.h"
 #include "sluice/log.h"
+#include "sluice/output.h"
 #include "sluice/text.h"
 
 struct watched_interface {
@@ -23,6 +25,14 @@ struct watched_interface {
 struct sensor {
     struct watched_interface *interfaces;
     unsigned count, rings; /* rings of each interface */
+    struct output *output; /* borrowed */
+};
+
+static const char *const states[] = {
+    [AF_PACKET_CAPTURING] = "capturing",
+    [AF_PACKET_DOWN] = "down",
+    [AF_PACKET_GONE] = "gone",
+    [AF_PACKET_FAILED] = "failed",
 };
 
 int sensor_new(struct sensor **out, const struct config *config, struct worker *workers, unsigned count,
@@ -69,6 +79,11 @@ void sensor_free(struct sensor *sensor)
         af_packet_interface_free(sensor->interfaces[i].interface);
     free(sensor->interfaces);
     free(sensor);
+}
+
+void sensor_set_output(struct sensor *sensor, struct output *output)
+{
+    sensor->output = output;
 }
 
 int sensor_open(struct sensor *sensor, char error[ENGINE_ERROR_SIZE])
@@ -146,6 +161,22 @@ static void log_state(struct watched_interface *watched, const struct af_packet_
     }
 }
 
+static void report(const struct sensor *sensor, const struct watched_interface *watched, enum af_packet_state state)
+{
+    const char *name = af_packet_interface_name(watched->interface);
+    struct output_engine event = {
+        .time_ns = clock_realtime_ns(),
+        .action = OUTPUT_ENGINE_INTERFACE,
+        .state = states[state],
+        .is_lost = state != AF_PACKET_CAPTURING,
+    };
+
+    snprintf(event.interface, sizeof(event.interface), "%s", name);
+    if (strcmp(watched->name, name) != 0)
+        snprintf(event.renamed, sizeof(event.renamed), "%s", watched->name);
+    output_engine(sensor->output, &event);
+}
+
 void sensor_poll(struct sensor *sensor)
 {
     for (unsigned i = 0; sensor && i < sensor->count; i++) {
@@ -155,8 +186,10 @@ void sensor_poll(struct sensor *sensor)
 
         /* The number of losses also shows a loss that has begun and ended since the last call. */
         if (status.state != watched->logged_state || status.error != watched->logged_error ||
-            status.link_losses != watched->logged_losses)
+            status.link_losses != watched->logged_losses) {
             log_state(watched, &status);
+            report(sensor, watched, status.state);
+        }
         watched->logged_state = status.state;
         watched->logged_error = status.error;
         watched->logged_losses = status.link_losses;
@@ -168,18 +201,12 @@ void sensor_poll(struct sensor *sensor)
                         "next start looks for %s",
                         watched->name, name, af_packet_interface_name(watched->interface));
         snprintf(watched->name, sizeof(watched->name), "%s", name);
+        report(sensor, watched, status.state);
     }
 }
 
 void sensor_json(const struct sensor *sensor, struct text *out)
 {
-    static const char *const states[] = {
-        [AF_PACKET_CAPTURING] = "capturing",
-        [AF_PACKET_DOWN] = "down",
-        [AF_PACKET_GONE] = "gone",
-        [AF_PACKET_FAILED] = "failed",
-    };
-
     if (!sensor)
         return;
     json_array_open(out, "interfaces");

@@ -11,6 +11,7 @@ static const char *const actions[OUTPUT_ENGINE_ACTIONS] = {
     [OUTPUT_ENGINE_RESTARTED] = "restarted",         [OUTPUT_ENGINE_QUARANTINED] = "quarantined",
     [OUTPUT_ENGINE_HANDED_OVER] = "handed_over",     [OUTPUT_ENGINE_RULES_LEFT_OUT] = "rules_left_out",
     [OUTPUT_ENGINE_RULE_LEFT_OUT] = "rule_left_out", [OUTPUT_ENGINE_MODE] = "mode",
+    [OUTPUT_ENGINE_INTERFACE] = "interface",
 };
 
 const char *output_engine_action_name(enum output_engine_action action)
@@ -39,6 +40,11 @@ void engine_message(struct text *out, const struct output_engine *event)
     case OUTPUT_ENGINE_MODE:
         text_printf(out, ": %s (%s)", event->mode ? event->mode : "configured", event->cause);
         break;
+    case OUTPUT_ENGINE_INTERFACE:
+        text_printf(out, ": %s %s", event->interface, event->state);
+        if (event->renamed[0])
+            text_printf(out, ", renamed to %s", event->renamed);
+        break;
     case OUTPUT_ENGINE_RESTARTED:
     case OUTPUT_ENGINE_ACTIONS:
         if (event->hung)
@@ -58,13 +64,14 @@ void eve_engine(struct eve *eve, struct text *out, const struct output_engine *e
         [OUTPUT_ENGINE_RESTARTED] = "Error",       [OUTPUT_ENGINE_QUARANTINED] = "Error",
         [OUTPUT_ENGINE_HANDED_OVER] = "Notice",    [OUTPUT_ENGINE_RULES_LEFT_OUT] = "Warning",
         [OUTPUT_ENGINE_RULE_LEFT_OUT] = "Warning", [OUTPUT_ENGINE_MODE] = "Notice",
+        [OUTPUT_ENGINE_INTERFACE] = "Notice",
     };
 
     text_reset(&eve->scratch);
     engine_message(&eve->scratch, event);
     json_object_open(out, NULL);
     eve_timestamp(out, "timestamp", event->time_ns);
-    json_string(out, "log_level", levels[event->action]);
+    json_string(out, "log_level", event->is_lost ? "Warning" : levels[event->action]);
     json_string(out, "event_type", "engine");
     json_object_open(out, "engine");
     if (!eve->scratch.failed)
@@ -112,6 +119,12 @@ void eve_engine(struct eve *eve, struct text *out, const struct output_engine *e
         json_string(out, "cause", event->cause);
         if (event->until_ns > 0)
             eve_timestamp(out, "until", event->until_ns);
+        break;
+    case OUTPUT_ENGINE_INTERFACE:
+        json_string(out, "interface", event->interface);
+        json_string(out, "state", event->state);
+        if (event->renamed[0])
+            json_string(out, "renamed", event->renamed);
         break;
     default:
         break;

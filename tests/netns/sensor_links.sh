@@ -37,6 +37,10 @@ for workers in 1 2; do
 	gateway ip link set m1 up
 	wait_text "$WORK/links.log" 'capturing from m1 again'
 	captures "up again"
+	for state in down capturing; do
+		[ "$(events links event_type=engine sluice.engine.interface=m1 sluice.engine.state=$state)" -gt 0 ] ||
+			fail "no event of the state $state"
+	done
 
 	gateway ip link set m1 mtu 1500
 	gateway ip link set m1 mtu 9000
@@ -47,6 +51,7 @@ for workers in 1 2; do
 	gateway ip link set mirror1 up
 	wait_text "$WORK/links.log" 'interface m1 was renamed to mirror1'
 	captures "renamed"
+	wait_for grep -q '"renamed":"mirror1"' "$WORK/links/eve.json" || fail "no event of the new name"
 	gateway ip link set mirror1 down
 	gateway ip link set mirror1 name m1
 	gateway ip link set m1 up
@@ -56,6 +61,7 @@ for workers in 1 2; do
 	wait_text "$WORK/links.log" 'interface m1 has disappeared'
 	add_mirror
 	captures "created again"
+	[ "$(events links event_type=engine sluice.engine.state=gone)" -gt 0 ] || fail "no event of an interface that is gone"
 
 	ip netns add "$P-srv"
 	gateway ip link set m1 netns "$P-srv"

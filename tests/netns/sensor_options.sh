@@ -32,6 +32,34 @@ for type in cluster_addresses cluster_flow cluster_cpu cluster_qm; do
 	captures 316 --workers 3 --set af-packet.cluster-type=$type --set af-packet.defrag=no --set af-packet.cluster-id=77
 done
 
+# The interface is down at the start.
+gateway ip link set lo up
+gateway ip link set m1 down
+start_sensor down --filter 'vlan 100'
+pid=$LAST_PID
+wait_text "$WORK/down.log" 'interface m1 is down'
+gateway ip link set m1 up
+wait_text "$WORK/down.log" 'capturing from m1 again'
+play
+wait_equal "packets of an interface that was down" 104 packets down
+stop_process "$pid" || fail "the sensor ends with $?"
+
+# As another user than root, with CAP_NET_RAW alone.
+if command -v setpriv >/dev/null; then
+	chmod 755 "$WORK"
+	mkdir "$WORK/raw"
+	chown nobody "$WORK/raw"
+	ip netns exec "$P-gw" setpriv --reuid=nobody --clear-groups --bounding-set=-all,+net_raw --inh-caps=-all,+net_raw \
+		--ambient-caps=-all,+net_raw "$SLUICE" sensor --interface m1 --workers 2 --log-dir "$WORK/raw" \
+		--set "unix-command.filename=$WORK/raw/raw.control" >"$WORK/raw.log" 2>&1 &
+	pid=$!
+	wait_text "$WORK/raw.log" 'sluice: ready'
+	client python3 -E "$HERE/sensor.py" probe m0
+	wait_for test -s "$WORK/raw/eve.json" || true
+	stop_process "$pid" || fail "the sensor with CAP_NET_RAW alone ends with $?"
+	[ "$(last_stats raw decoder.pkts)" = 1 ] || fail "the sensor with CAP_NET_RAW alone has captured nothing"
+fi
+
 # A snap length: longer packets are truncated, and counted.
 start_sensor snap --set af-packet.snap-length=60
 pid=$LAST_PID

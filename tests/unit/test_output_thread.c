@@ -423,6 +423,17 @@ static const struct {
       "\"sluice\":{\"engine\":{\"action\":\"quarantined\",\"number\":4,\"queue\":3,\"length\":66,\"file\":\"/there/"
       "1.pcap\"}",
       "ENGINE quarantined: a packet of 66 bytes in queue 3" },
+    { { .action = OUTPUT_ENGINE_INTERFACE, .interface = "eth1", .state = "down", .is_lost = true },
+      "\"log_level\":\"Warning\",\"event_type\":\"engine\",\"engine\":{\"message\":\"interface: eth1 "
+      "down\"},\"sluice\":{"
+      "\"engine\":{\"action\":\"interface\",\"interface\":\"eth1\",\"state\":\"down\"}",
+      "ENGINE interface: eth1 down" },
+    { { .action = OUTPUT_ENGINE_INTERFACE, .interface = "eth1", .state = "capturing", .renamed = "mirror" },
+      "\"log_level\":\"Notice\",\"event_type\":\"engine\",\"engine\":{\"message\":\"interface: eth1 capturing, renamed "
+      "to "
+      "mirror\"},\"sluice\":{\"engine\":{\"action\":\"interface\",\"interface\":\"eth1\",\"state\":\"capturing\","
+      "\"renamed\":\"mirror\"}",
+      "ENGINE interface: eth1 capturing, renamed to mirror" },
 };
 
 enum { NAMES = 5000 };
