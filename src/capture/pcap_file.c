@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Capture files, pcap and pcapng, read by libpcap; common pcap files are read by pcap_records.c as far as possible.
+ * libpcap reads pipes and compressed files as a stream of capture_input.c.
  *
  * libpcap keeps only one packet valid at a time, so packets are copied into a buffer that lives until the next receive.
  * A packet that does not fit into the buffer stays in libpcap and is the first of the next batch. A damaged file must
@@ -17,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture_input.h"
 #include "pcap_records.h"
 #include "sluice/clock.h"
 
@@ -28,6 +30,7 @@ enum {
 struct pcap_file {
     struct capture base; /* first member: a struct capture * points to it */
     struct capture_counters counters;
+    struct capture_input *input;
     pcap_t *pcap;
     enum link_type link;
     bool by_records; /* true: pcap_records.c reads the file; false: libpcap */
@@ -91,11 +94,14 @@ static size_t receive_from_libpcap(struct pcap_file *file, struct packet **batch
             int result = pcap_next_ex(file->pcap, &file->header, &file->bytes);
 
             if (result != 1) {
+                const char *cause = capture_input_error(file->input);
+                bool is_end = result == PCAP_ERROR_BREAK || capture_input_stopped(file->input);
+
                 file->bytes = NULL;
-                file->end = result == PCAP_ERROR_BREAK ? -ENODATA : -EBADMSG;
+                file->end = is_end ? -ENODATA : -EBADMSG;
                 if (file->end == -EBADMSG &&
                     asprintf(&file->error, "after packet %llu: %s", (unsigned long long)file->counters.packets,
-                             pcap_geterr(file->pcap)) < 0)
+                             cause ? cause : pcap_geterr(file->pcap)) < 0)
                     file->error = NULL;
                 break;
             }
@@ -131,6 +137,8 @@ static int pcap_file_receive(struct capture *capture, struct packet **batch, siz
     (void)wait_ms;
     if (max > CAPTURE_MAX_BATCH)
         max = CAPTURE_MAX_BATCH;
+    if (max > 1 && capture_input_is_live(file->input))
+        max = 1; /* a packet is inspected when it arrives: it does not wait for the others of a batch */
     file->counters.receive_calls++;
     while (file->by_records && count == 0 && max > 0) {
         struct pcap_record record;
@@ -201,9 +209,10 @@ static void pcap_file_close(struct capture *capture)
 {
     struct pcap_file *file = (struct pcap_file *)capture;
 
-    pcap_records_clear(&file->records); /* before libpcap closes the file that the records are read from */
+    pcap_records_clear(&file->records); /* before the file is closed that the records are read from */
     if (file->pcap)
         pcap_close(file->pcap);
+    capture_input_close(file->input);
     free(file->error);
     free(file->buffer);
     free(file);
@@ -219,32 +228,40 @@ static const struct capture_ops pcap_file_ops = {
 
 static int fail(char error[CAPTURE_ERROR_SIZE], int err, const char *path, const char *reason)
 {
-    if (snprintf(error, CAPTURE_ERROR_SIZE, "%s: %s", path, reason) >= CAPTURE_ERROR_SIZE)
+    const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
+
+    if (snprintf(error, CAPTURE_ERROR_SIZE, "%s: %s", name, reason) >= CAPTURE_ERROR_SIZE)
         memcpy(error + CAPTURE_ERROR_SIZE - sizeof("..."), "...", sizeof("..."));
     return err;
 }
 
 /* Opens the file before libpcap does, to distinguish a file that cannot be opened from one in an unknown format.
  * Returns 0, or -errno with a line in `error`. */
-static int open_pcap(pcap_t **out, const char *path, char error[CAPTURE_ERROR_SIZE])
+static int open_pcap(struct pcap_file *file, const char *path, int stop_fd, char error[CAPTURE_ERROR_SIZE])
 {
     char reason[PCAP_ERRBUF_SIZE] = "";
-    FILE *stream = fopen(path, "rbe");
+    int err = capture_input_open(&file->input, path, stop_fd);
+
+    if (err) {
+        const char *cause = file->input ? capture_input_error(file->input) : NULL;
+
+        return fail(error, err, path, cause ? cause : strerror(-err));
+    }
+
+    FILE *stream = capture_input_stream(file->input);
 
     if (!stream)
         return fail(error, -errno, path, strerror(errno));
-
-    pcap_t *pcap = pcap_fopen_offline_with_tstamp_precision(stream, PCAP_TSTAMP_PRECISION_NANO, reason);
-
-    if (!pcap) {
-        fclose(stream);
-        return fail(error, -EINVAL, path, reason);
-    }
-    *out = pcap; /* *out owns the stream now */
-    return 0;
+    file->pcap = pcap_fopen_offline_with_tstamp_precision(stream, PCAP_TSTAMP_PRECISION_NANO, reason);
+    if (file->pcap)
+        return 0; /* file->pcap owns the stream now */
+    fclose(stream);
+    if (capture_input_stopped(file->input))
+        return -ECANCELED;
+    return fail(error, -EINVAL, path, capture_input_error(file->input) ? capture_input_error(file->input) : reason);
 }
 
-int pcap_file_open(struct capture **out, const char *path, char error[CAPTURE_ERROR_SIZE])
+int pcap_file_open(struct capture **out, const char *path, int stop_fd, char error[CAPTURE_ERROR_SIZE])
 {
     struct pcap_file *file = calloc(1, sizeof(*file));
     int err, snapshot, dlt;
@@ -252,7 +269,7 @@ int pcap_file_open(struct capture **out, const char *path, char error[CAPTURE_ER
     if (!file)
         return fail(error, -ENOMEM, path, "out of memory");
     file->base.ops = &pcap_file_ops;
-    err = open_pcap(&file->pcap, path, error);
+    err = open_pcap(file, path, stop_fd, error);
     if (err)
         goto close_file;
     snapshot = pcap_snapshot(file->pcap);
@@ -263,8 +280,9 @@ int pcap_file_open(struct capture **out, const char *path, char error[CAPTURE_ER
             file->link = links[i].link;
     }
     /* libpcap changes the records of the excluded link types, so only libpcap can read those. */
-    if (file->link != LINK_UNSUPPORTED && file->link != LINK_LINUX_SLL && file->link != LINK_LINUX_SLL2 && snapshot > 0)
-        err = pcap_records_init(&file->records, fileno(pcap_file(file->pcap)), (uint32_t)snapshot);
+    if (file->link != LINK_UNSUPPORTED && file->link != LINK_LINUX_SLL && file->link != LINK_LINUX_SLL2 &&
+        snapshot > 0 && capture_input_fd(file->input) >= 0)
+        err = pcap_records_init(&file->records, capture_input_fd(file->input), (uint32_t)snapshot);
     else
         err = -ENOTSUP;
     file->by_records = !err;

@@ -160,11 +160,22 @@ static int load_and_replay(const struct arguments *arguments)
     const struct cli_input *input = &arguments->input;
     struct config *config = NULL;
     int code = cli_load_sound_config(input, CONFIG_LENIENT, NULL, "nothing replayed", &config);
+    bool rejected, reads_stdin = false;
 
     if (!code && !cli_files_readable(&command_replay, input->rules.at, input->rules.count))
         code = EXIT_FAILED;
-    if (!code && !cli_files_readable(&command_replay, arguments->captures, arguments->capture_count))
-        code = EXIT_FAILED;
+    rejected = code != 0;
+    for (size_t i = 0; i < arguments->capture_count && !rejected; i++) {
+        bool is_stdin = strcmp(arguments->captures[i], "-") == 0;
+
+        if (is_stdin && reads_stdin) {
+            cli_error(&command_replay, "standard input (-) can be given only once");
+            code = EXIT_USAGE;
+        } else if (!is_stdin && !cli_files_readable(&command_replay, &arguments->captures[i], 1)) {
+            code = EXIT_FAILED;
+        }
+        reads_stdin |= is_stdin;
+    }
     if (!code)
         code = replay(arguments, config);
     config_free(config);
@@ -203,7 +214,10 @@ const struct command command_replay = {
     .summary = "Inspect capture files (pcap or pcapng) in place of a queue",
     .help = "Reads the files in the given order as one stream of packets and writes the events. An unknown setting is "
             "ignored with\n"
-            "a warning, so that a configuration for another version can be used.",
+            "a warning, so that a configuration for another version can be used.\n"
+            "A file may be compressed with gzip, zstd or LZ4. `-` is standard input, for example from `tcpdump -w -`; "
+            "packets of a\n"
+            "pipe are inspected when they arrive, and SIGINT and SIGTERM end the replay as the end of the pipe does.",
     .options = options,
     .argument = CLI_ARGUMENT_FILES,
     .run = run_replay,

@@ -10,9 +10,12 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -50,6 +53,9 @@ struct replay {
     struct checksum_sample checksum_sample;
     struct capture *capture;    /* the capture file that is read now */
     uint64_t first_ns, last_ns; /* times of the first and the last packet read so far */
+    int stop_fd;                /* the replay ends when this descriptor is readable; 0: no descriptor */
+    bool owns_stop_fd;          /* stop_fd is a signalfd of this replay */
+    sigset_t signals_before;    /* the signal mask before it */
     uint64_t unsupported;       /* number of packets of the open file with an unsupported link type */
 };
 
@@ -66,11 +72,11 @@ static bool begins_second(struct replay *replay, const struct packet *pkt)
     return begins;
 }
 
-static bool is_stopped(const struct replay_options *options)
+static bool is_stopped(const struct replay *replay)
 {
-    struct pollfd stop = { .fd = options->stop_fd, .events = POLLIN };
+    struct pollfd stop = { .fd = replay->stop_fd, .events = POLLIN };
 
-    return options->stop_fd > 0 && poll(&stop, 1, 0) > 0;
+    return replay->stop_fd > 0 && poll(&stop, 1, 0) > 0;
 }
 
 /* Inspects the packets of the open capture file. Returns -ENODATA at its end or when the replay is stopped, or
@@ -88,8 +94,7 @@ static int replay_packets(struct replay *replay)
         config_fill(config, queue_settings, NULL, &queue);
         batch_size = queue.nfqueue.batch;
     }
-    while (!err && !is_stopped(replay->options) &&
-           (count = capture_receive(replay->capture, batch, batch_size, 0)) >= 0) {
+    while (!err && !is_stopped(replay) && (count = capture_receive(replay->capture, batch, batch_size, 0)) >= 0) {
         for (int i = 0; i < count; i++) {
             bool expire = begins_second(replay, batch[i]);
 
@@ -114,9 +119,12 @@ static int replay_packets(struct replay *replay)
 
 static int replay_file(struct replay *replay, const char *path, char error[ENGINE_ERROR_SIZE])
 {
+    const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
     char cause[CAPTURE_ERROR_SIZE];
-    int err = pcap_file_open(&replay->capture, path, cause);
+    int err = pcap_file_open(&replay->capture, path, replay->stop_fd, cause);
 
+    if (err == -ECANCELED)
+        return 0;
     if (err) {
         snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
         return err;
@@ -127,18 +135,18 @@ static int replay_file(struct replay *replay, const char *path, char error[ENGIN
     err = replay_packets(replay);
     if (err == -EBADMSG && capture_counters(replay->capture)->packets > 0) {
         /* The capture file is truncated: the packets before its end were inspected. */
-        log_warning("%s: %s; the rest of the file is skipped", path, pcap_file_error(replay->capture));
+        log_warning("%s: %s; the rest of the file is skipped", name, pcap_file_error(replay->capture));
         err = -ENODATA;
     }
     if (err == -EBADMSG)
-        snprintf(error, ENGINE_ERROR_SIZE, "%s: %s", path, pcap_file_error(replay->capture));
+        snprintf(error, ENGINE_ERROR_SIZE, "%s: %s", name, pcap_file_error(replay->capture));
     else if (err != -ENODATA)
-        snprintf(error, ENGINE_ERROR_SIZE, "%s: %s", path, strerror(-err));
+        snprintf(error, ENGINE_ERROR_SIZE, "%s: %s", name, strerror(-err));
     if (replay->unsupported > 0) {
         char link[CAPTURE_LINK_SIZE];
 
         pcap_file_link(replay->capture, link);
-        log_warning("%s: link type %s is not supported: %llu packets not inspected", path, link,
+        log_warning("%s: link type %s is not supported: %llu packets not inspected", name, link,
                     (unsigned long long)replay->unsupported);
     }
     if (!replay->threads) { /* keep the counters of earlier files, because each file has a new capture */
@@ -241,6 +249,14 @@ static int read_pipeline_options(struct replay *replay, struct pipeline_options 
     return 0;
 }
 
+/* Returns whether the bytes of a capture can be read only once. */
+static bool is_pipe(const char *path)
+{
+    struct stat status;
+
+    return strcmp(path, "-") == 0 || stat(path, &status) || !S_ISREG(status.st_mode);
+}
+
 /* Reads all captures once to find pairs of addresses whose packets must reach the same worker. Errors of a file are
  * ignored here and reported when the file is inspected. */
 static void group_addresses(struct replay *replay)
@@ -251,10 +267,9 @@ static void group_addresses(struct replay *replay)
         const char *path = replay->options->captures[i];
         char cause[CAPTURE_ERROR_SIZE];
         struct capture *capture = NULL;
-        struct stat status;
         int count;
 
-        if (stat(path, &status) || !S_ISREG(status.st_mode) || pcap_file_open(&capture, path, cause))
+        if (is_pipe(path) || pcap_file_open(&capture, path, 0, cause))
             continue;
         while ((count = capture_receive(capture, batch, CAPTURE_MAX_BATCH, 0)) >= 0)
             for (int k = 0; k < count; k++)
@@ -273,11 +288,10 @@ static int check_captures(const struct replay_options *options, char error[ENGIN
         const char *path = options->captures[i];
         char cause[CAPTURE_ERROR_SIZE];
         struct capture *capture = NULL;
-        struct stat status;
 
-        if (stat(path, &status) || !S_ISREG(status.st_mode))
-            continue; /* the bytes of a pipe can be read only once */
-        err = pcap_file_open(&capture, path, cause);
+        if (is_pipe(path))
+            continue;
+        err = pcap_file_open(&capture, path, 0, cause);
         if (err)
             snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
         else
@@ -394,6 +408,42 @@ static void finish(struct replay *replay)
                       replay->worker_count);
 }
 
+/* A pipe can be read for days: from now on, SIGINT and SIGTERM end the replay as the end of the pipe does. They end the
+ * replay of other files at once. */
+static void open_stop_signals(struct replay *replay)
+{
+    const struct replay_options *options = replay->options;
+    bool is_live = false;
+    sigset_t signals;
+
+    replay->stop_fd = options->stop_fd;
+    for (size_t i = 0; i < options->capture_count; i++)
+        is_live |= is_pipe(options->captures[i]);
+    if (!is_live || options->stop_fd > 0)
+        return;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &signals, &replay->signals_before);
+    replay->stop_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    replay->owns_stop_fd = replay->stop_fd > 0;
+    if (!replay->owns_stop_fd)
+        pthread_sigmask(SIG_SETMASK, &replay->signals_before, NULL);
+}
+
+static void close_stop_signals(struct replay *replay)
+{
+    struct signalfd_siginfo info;
+
+    if (!replay->owns_stop_fd)
+        return;
+    /* A signal that was not read would end the program when it is unblocked. */
+    while (read(replay->stop_fd, &info, sizeof(info)) == sizeof(info))
+        continue;
+    close(replay->stop_fd);
+    pthread_sigmask(SIG_SETMASK, &replay->signals_before, NULL);
+}
+
 int replay_run(const struct replay_options *options, char error[ENGINE_ERROR_SIZE])
 {
     struct replay replay = { .options = options,
@@ -413,11 +463,13 @@ int replay_run(const struct replay_options *options, char error[ENGINE_ERROR_SIZ
         snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
         err = -ENOMEM;
     }
-    if (!err)
+    if (!err) {
+        open_stop_signals(&replay);
         err = open_output(&replay, error);
+    }
     if (!err)
         err = open_workers(&replay, error);
-    for (size_t i = 0; i < options->capture_count && !err; i++)
+    for (size_t i = 0; i < options->capture_count && !err && !is_stopped(&replay); i++)
         err = replay_file(&replay, options->captures[i], error);
     if (replay.stats)
         finish(&replay);
@@ -438,6 +490,7 @@ int replay_run(const struct replay_options *options, char error[ENGINE_ERROR_SIZ
     }
     if (!err && (err = setup_save_datasets(replay.ruleset)))
         snprintf(error, ENGINE_ERROR_SIZE, "cannot save all datasets");
+    close_stop_signals(&replay);
     replay_clear(&replay);
     return err;
 }

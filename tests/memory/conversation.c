@@ -526,7 +526,7 @@ static void add_capture(struct conversations *all, const char *path)
     uint64_t first_ns = 0;
     int count;
 
-    if (pcap_file_open(&capture, path, error))
+    if (pcap_file_open(&capture, path, 0, error))
         return;
     struct conversation *one = add_conversation(all, strrchr(path, '/') ? strrchr(path, '/') + 1 : path, 0);
 

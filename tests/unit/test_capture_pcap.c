@@ -7,7 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+#ifdef SLUICE_LZ4
+#include <lz4frame.h>
+#endif
 
 #include "sluice/capture.h"
 
@@ -88,7 +94,7 @@ static struct capture *open_file(void)
     char error[CAPTURE_ERROR_SIZE] = "";
     struct capture *capture = NULL;
 
-    ck_assert_msg(pcap_file_open(&capture, path, error) == 0, "%s", error);
+    ck_assert_msg(pcap_file_open(&capture, path, 0, error) == 0, "%s", error);
     return capture;
 }
 
@@ -446,16 +452,262 @@ START_TEST(what_is_no_capture)
     char error[CAPTURE_ERROR_SIZE] = "";
     struct capture *capture = NULL;
 
-    ck_assert_int_eq(pcap_file_open(&capture, path, error), -ENOENT);
+    ck_assert_int_eq(pcap_file_open(&capture, path, 0, error), -ENOENT);
     ck_assert_msg(strstr(error, path) && strstr(error, strerror(ENOENT)), "%s", error);
     write_bytes("", 0);
-    ck_assert_int_eq(pcap_file_open(&capture, path, error), -EINVAL);
+    ck_assert_int_eq(pcap_file_open(&capture, path, 0, error), -EINVAL);
     write_bytes("this is no capture file at all", 30);
     *error = '\0';
-    ck_assert_int_eq(pcap_file_open(&capture, path, error), -EINVAL);
+    ck_assert_int_eq(pcap_file_open(&capture, path, 0, error), -EINVAL);
     ck_assert_msg(strstr(error, path) != NULL && strlen(error) > strlen(path) + 2, "%s", error);
-    ck_assert_int_eq(pcap_file_open(&capture, directory, error), -EINVAL);
+    ck_assert_int_eq(pcap_file_open(&capture, directory, 0, error), -EISDIR);
     ck_assert_ptr_null(capture);
+}
+END_TEST
+
+/* --- Compressed files and pipes --------------------------------------------------------------------- */
+
+/* Each returns the length of a frame with the bytes, which is written to `out`. */
+static size_t compress_gzip(void *out, size_t room, const void *bytes, size_t length)
+{
+    z_stream gzip = {
+        .next_in = (void *)(uintptr_t)bytes, .avail_in = (uInt)length, .next_out = out, .avail_out = (uInt)room
+    };
+
+    ck_assert_int_eq(deflateInit2(&gzip, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    ck_assert_int_eq(deflate(&gzip, Z_FINISH), Z_STREAM_END);
+    deflateEnd(&gzip);
+    return room - gzip.avail_out;
+}
+
+static size_t compress_zstd(void *out, size_t room, const void *bytes, size_t length)
+{
+    ZSTD_CCtx *context = ZSTD_createCCtx();
+    size_t result;
+
+    ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
+    result = ZSTD_compress2(context, out, room, bytes, length);
+    ck_assert(!ZSTD_isError(result));
+    ZSTD_freeCCtx(context);
+    return result;
+}
+
+/* A frame behind a skippable one. */
+static size_t compress_zstd_skippable(void *out, size_t room, const void *bytes, size_t length)
+{
+    static const uint8_t skippable[] = { 0x5e, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 'x', 'y', 'z' };
+
+    memcpy(out, skippable, sizeof(skippable));
+    return sizeof(skippable) +
+           compress_zstd((uint8_t *)out + sizeof(skippable), room - sizeof(skippable), bytes, length);
+}
+
+#ifdef SLUICE_LZ4
+static size_t compress_lz4(void *out, size_t room, const void *bytes, size_t length)
+{
+    LZ4F_preferences_t preferences = { .frameInfo.contentChecksumFlag = LZ4F_contentChecksumEnabled };
+    size_t result = LZ4F_compressFrame(out, room, bytes, length, &preferences);
+
+    ck_assert(!LZ4F_isError(result));
+    return result;
+}
+#endif
+
+static const struct {
+    const char *name;
+    size_t (*compress)(void *, size_t, const void *, size_t);
+} formats[] = {
+    { "gzip", compress_gzip },
+    { "zstd", compress_zstd },
+    { "zstd", compress_zstd_skippable },
+#ifdef SLUICE_LZ4
+    { "LZ4", compress_lz4 },
+#endif
+};
+
+enum { COMPRESSED_PACKETS = 3000, COMPRESSED_SIZE = 32 << 20 };
+
+/* Compresses the file in place, as a number of frames of equal lengths. Returns its length. */
+static size_t compress_file(int format, size_t frames)
+{
+    static uint8_t bytes[COMPRESSED_SIZE], out[COMPRESSED_SIZE];
+    FILE *file = fopen(path, "rb");
+    size_t length = fread(bytes, 1, sizeof(bytes), file), used = 0, at = 0;
+
+    fclose(file);
+    ck_assert_uint_lt(length, sizeof(bytes));
+    for (size_t i = 0; i < frames; i++) {
+        size_t step = i + 1 < frames ? length / frames : length - at;
+
+        used += formats[format].compress(out + used, sizeof(out) - used, bytes + at, step);
+        at += step;
+    }
+    write_bytes(out, used);
+    return used;
+}
+
+/* Receives the packets of `size_of`. Returns their number, and what the receive behind them returned. */
+static size_t receive_all(struct capture *capture, uint32_t (*size_of)(size_t), int *end)
+{
+    struct packet *batch[64];
+    size_t seen = 0;
+
+    while ((*end = capture_receive(capture, batch, 64, 0)) > 0) {
+        for (int i = 0; i < *end; i++)
+            check_packet(batch[i], seen + (size_t)i, size_of(seen + (size_t)i));
+        seen += (size_t)*end;
+    }
+    return seen;
+}
+
+START_TEST(compressed_files)
+{
+    for (size_t frames = 1; frames <= 7; frames += 3) {
+        int end;
+
+        write_pcap(DLT_RAW, COMPRESSED_PACKETS, mixed, 0);
+        compress_file(_i, frames);
+
+        struct capture *capture = open_file();
+
+        ck_assert_uint_eq(receive_all(capture, mixed, &end), COMPRESSED_PACKETS);
+        ck_assert_int_eq(end, -ENODATA);
+        ck_assert_ptr_null(pcap_file_error(capture));
+        capture_close(capture);
+    }
+}
+END_TEST
+
+/* The packets before the end of the data are returned, then the error, which names the format. */
+START_TEST(compressed_file_cut)
+{
+    for (off_t cut = 1; cut < 4000; cut += 999) {
+        char expected[80];
+        int end;
+
+        write_pcap(DLT_RAW, COMPRESSED_PACKETS, small, 0);
+        ck_assert_int_eq(truncate(path, (off_t)compress_file(_i, 1) - cut), 0);
+
+        struct capture *capture = open_file();
+        size_t seen = receive_all(capture, small, &end);
+
+        ck_assert_int_eq(end, -EBADMSG);
+        if (cut == 1) /* only the checksum is incomplete */
+            ck_assert_uint_eq(seen, COMPRESSED_PACKETS);
+        snprintf(expected, sizeof(expected), "after packet %zu: the %s data is incomplete", seen, formats[_i].name);
+        ck_assert_str_eq(pcap_file_error(capture), expected);
+        capture_close(capture);
+    }
+}
+END_TEST
+
+START_TEST(compressed_file_damaged)
+{
+    char expected[80];
+    size_t length, seen;
+    FILE *file;
+    int end;
+
+    write_pcap(DLT_RAW, COMPRESSED_PACKETS, mixed, 0);
+    length = compress_file(_i, 1);
+    file = fopen(path, "r+b");
+    ck_assert_ptr_nonnull(file);
+    fseek(file, (long)length - 2, SEEK_SET); /* the checksum, or the length of the data */
+    fwrite("\xff\xff", 1, 2, file);
+    fclose(file);
+
+    struct capture *capture = open_file();
+
+    seen = receive_all(capture, mixed, &end);
+    ck_assert_int_eq(end, -EBADMSG);
+    snprintf(expected, sizeof(expected), "after packet %zu: the %s data is damaged: ", seen, formats[_i].name);
+    ck_assert_msg(strncmp(pcap_file_error(capture), expected, strlen(expected)) == 0, "%s", pcap_file_error(capture));
+    capture_close(capture);
+}
+END_TEST
+
+/* Files that are refused at once: bytes, and part of the error. The window of the zstd frame is 256 MiB. */
+static const struct {
+    const char *bytes;
+    size_t length;
+    const char *error;
+} refused_cases[] = {
+    { "\x28\xb5\x2f\xfd\x00\x90\x00", 7, "the zstd data is damaged: Frame requires too much memory" },
+    { "\x1f\x8b\x08\x00", 4, "the gzip data is incomplete" },
+    { "\x1f\x8b\x08\xff\0\0\0\0\0\0\0\0\0\0", 14, "the gzip data is damaged: unknown header flags" },
+    { "\xfd"
+      "7zXZ",
+      5, "xz compression is not supported: decompress" },
+    { "BZh91AY", 7, "bzip2 compression is not supported: decompress" },
+};
+
+START_TEST(refused_compressed_files)
+{
+    char error[CAPTURE_ERROR_SIZE] = "";
+    struct capture *capture = NULL;
+
+    write_bytes(refused_cases[_i].bytes, refused_cases[_i].length);
+    ck_assert_int_lt(pcap_file_open(&capture, path, 0, error), 0);
+    ck_assert_ptr_null(capture);
+    ck_assert_msg(strstr(error, path) && strstr(error, refused_cases[_i].error), "%s", error);
+}
+END_TEST
+
+/* A packet of a pipe is returned when it arrives. A descriptor ends the wait for the next one, and for the header. */
+START_TEST(a_pipe_that_stays_open)
+{
+    uint8_t bytes[4096];
+    char error[CAPTURE_ERROR_SIZE] = "";
+    struct capture *capture = NULL;
+    struct packet *batch[64];
+    int ends[2], stop = eventfd(0, 0);
+    size_t length;
+    FILE *file;
+
+    write_pcap(DLT_RAW, 2, small, 0);
+    file = fopen(path, "rb");
+    length = fread(bytes, 1, sizeof(bytes), file);
+    fclose(file);
+    ck_assert_int_eq(pipe(ends), 0);
+    ck_assert_int_eq(dup2(ends[0], STDIN_FILENO), STDIN_FILENO);
+    ck_assert_int_eq(write(ends[1], bytes, length - 1), (ssize_t)length - 1); /* the second packet is incomplete */
+    ck_assert_msg(pcap_file_open(&capture, "-", stop, error) == 0, "%s", error);
+    ck_assert_int_eq(capture_receive(capture, batch, 64, 0), 1);
+    check_packet(batch[0], 0, small(0));
+    ck_assert_int_eq(eventfd_write(stop, 1), 0);
+    ck_assert_int_eq(capture_receive(capture, batch, 64, 0), -ENODATA);
+    ck_assert_ptr_null(pcap_file_error(capture));
+    capture_close(capture);
+    ck_assert_int_eq(pcap_file_open(&capture, "-", stop, error), -ECANCELED);
+}
+END_TEST
+
+/* Standard input can be a file, of which another program has read a part. */
+START_TEST(standard_input_is_a_file)
+{
+    char error[CAPTURE_ERROR_SIZE] = "";
+    FILE *file;
+
+    write_pcap(DLT_RAW, COMPRESSED_PACKETS, mixed, 0);
+    for (int skipped = 0; skipped < 2; skipped++) {
+        static uint8_t bytes[COMPRESSED_SIZE];
+        struct capture *capture = NULL;
+        size_t length;
+        int end;
+
+        file = fopen(path, "rb");
+        length = fread(bytes + 5, 1, sizeof(bytes) - 5, file);
+        fclose(file);
+        if (skipped)
+            write_bytes(bytes, length + 5);
+        file = freopen(path, "rb", stdin);
+        ck_assert_ptr_nonnull(file);
+        ck_assert_int_eq(lseek(STDIN_FILENO, skipped ? 5 : 0, SEEK_SET), skipped ? 5 : 0);
+        ck_assert_msg(pcap_file_open(&capture, "-", 0, error) == 0, "%s", error);
+        ck_assert_uint_eq(receive_all(capture, mixed, &end), COMPRESSED_PACKETS);
+        ck_assert_int_eq(end, -ENODATA);
+        capture_close(capture);
+    }
 }
 END_TEST
 
@@ -481,6 +733,12 @@ static Suite *make_suite(void)
     tcase_add_test(files, a_large_file_closed_early);
     tcase_add_test(files, absurd_record_length);
     tcase_add_test(files, what_is_no_capture);
+    tcase_add_loop_test(files, compressed_files, 0, COUNT(formats));
+    tcase_add_loop_test(files, compressed_file_cut, 0, COUNT(formats));
+    tcase_add_loop_test(files, compressed_file_damaged, 0, COUNT(formats));
+    tcase_add_loop_test(files, refused_compressed_files, 0, COUNT(refused_cases));
+    tcase_add_test(files, a_pipe_that_stays_open);
+    tcase_add_test(files, standard_input_is_a_file);
     suite_add_tcase(suite, files);
     return suite;
 }

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Tests of the inputs of `sluice replay`: standard input, pipes and compressed captures."""
+import bz2
+import gzip
+import json
+import lzma
+import os
+import signal
+import struct
+import subprocess
+import tempfile
+import time
+import unittest
+
+from program import SLUICE, sluice
+
+HEADER = bytes.fromhex("d4c3b2a1020004000000000000000000ffff000065000000")
+RULES = "alert udp any any -> any any (sid:1;)\n"
+
+
+def record(seconds, host=1):
+    packet = bytes.fromhex("4500001c00000000401100000a0000") + bytes([host]) + bytes.fromhex("0a0000020001000200080000")
+    return struct.pack("<IIII", seconds, 0, len(packet), len(packet)) + packet
+
+
+class ReplayInput(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        os.mkdir(self.path("out"))
+        self.write("t.rules", RULES.encode())
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def path(self, *names):
+        return os.path.join(self.folder.name, *names)
+
+    def write(self, name, data):
+        with open(self.path(name), "wb") as file:
+            file.write(data)
+
+    def arguments(self, *arguments):
+        return ["replay", "--no-console", "--rules", self.path("t.rules"), "--log-dir", self.path("out"), *arguments]
+
+    def replay(self, *arguments, **options):
+        return sluice(*self.arguments(*arguments), **options)
+
+    def start(self, *arguments, **options):
+        return subprocess.Popen([SLUICE, *self.arguments(*arguments)], stderr=subprocess.PIPE, text=True, **options)
+
+    def events(self, kind):
+        try:
+            with open(self.path("out", "eve.json"), encoding="utf-8") as file:
+                # the last line may be incomplete while the program writes it
+                events = [json.loads(line) for line in file if line.endswith("\n")]
+        except FileNotFoundError:
+            return []
+        return [event for event in events if event["event_type"] == kind]
+
+    def hosts(self, kind="alert"):
+        return [int(event["src_ip"].split(".")[3]) for event in self.events(kind)]
+
+    def wait(self, condition):
+        end = time.monotonic() + 60
+        while not condition():
+            self.assertLess(time.monotonic(), end, "the condition is not met")
+            time.sleep(0.02)
+
+    def test_standard_input(self):
+        capture = HEADER + record(1, 1) + record(2, 3)
+        for name, data in (("plain", capture), ("compressed", gzip.compress(capture))):
+            with self.subTest(name):
+                for workers in ("1", "2"):
+                    run = subprocess.run([SLUICE, *self.arguments("--workers", workers, "-")], input=data,
+                                         capture_output=True, check=False)
+                    self.assertEqual((run.returncode, run.stderr), (0, b""))
+                    self.assertEqual(self.hosts(), [1, 3])
+
+    def test_packets_of_a_pipe_are_inspected_when_they_arrive(self):
+        for number, kind in enumerate((signal.SIGTERM, signal.SIGINT)):
+            with self.start("-", stdin=subprocess.PIPE) as process:
+                os.write(process.stdin.fileno(), HEADER + record(1, 1))
+                self.wait(lambda: self.hosts() == [1])
+                os.write(process.stdin.fileno(), record(2, 3)[:-1])  # the signal arrives within a packet
+                time.sleep(0.1 * number)
+                process.send_signal(kind)
+                err = process.communicate(timeout=60)[1]
+                self.assertEqual((process.returncode, err), (0, ""))
+            self.assertEqual(self.hosts("flow"), [1])  # the flow was ended, and its event written
+            os.remove(self.path("out", "eve.json"))
+
+    def test_a_signal_ends_the_wait_for_the_header(self):
+        os.mkfifo(self.path("fifo"))
+        with self.start(self.path("fifo")) as process:
+            with open(self.path("fifo"), "wb"):  # opens when the program has opened it
+                process.send_signal(signal.SIGTERM)
+                process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0)
+        self.assertEqual(len(self.events("stats")), 1)
+
+    def test_compressed_files(self):
+        self.write("a.pcap", gzip.compress(HEADER + record(1, 1)) + gzip.compress(record(2, 3)))
+        self.write("b.pcap", HEADER + record(3, 4))
+        self.assertEqual(self.replay(self.path("a.pcap"), self.path("b.pcap"))[0], 0)
+        self.assertEqual(self.hosts(), [1, 3, 4])
+
+    def test_compressed_files_with_errors(self):
+        data = gzip.compress(HEADER + record(1, 1) + record(2, 3))
+        self.write("cut.gz", data[:-1])
+        code, _, err = self.replay(self.path("cut.gz"))
+        self.assertEqual(code, 0)
+        self.assertRegex(err, r"cut.gz: after packet 2: the gzip data is incomplete; the rest of the file is skipped\n$")
+        self.assertEqual(self.hosts(), [1, 3])
+        self.write("damaged.gz", data[:-8] + bytes(8))
+        code, _, err = self.replay(self.path("damaged.gz"))
+        self.assertEqual(code, 0)
+        self.assertRegex(err, r"damaged.gz: after packet 2: the gzip data is damaged: incorrect data check; the rest ")
+        for name, compressed in (("xz", lzma.compress(HEADER)), ("bzip2", bz2.compress(HEADER))):
+            self.write(name, compressed)
+            code, _, err = self.replay(self.path(name))
+            self.assertEqual(code, 1)
+            self.assertRegex(err, f"{name}: {name} compression is not supported: decompress the file to the standard "
+                                  "input of `sluice replay -`\n$")
+        for data, cause in ((b"no capture", "unknown file format"), (b"", "truncated dump file"),
+                            (gzip.compress(b"no capture"), "unknown file format"),
+                            (b"\x1f\x8b\x08", "truncated dump file|gzip data is incomplete")):
+            run = subprocess.run([SLUICE, *self.arguments("-")], input=data, capture_output=True, check=False)
+            self.assertEqual(run.returncode, 1)
+            self.assertRegex(run.stderr.decode(), f"standard input: .*({cause})")
+            self.assertEqual(run.stderr.count(b"\n"), 1)
+
+    def test_standard_input_is_given_once(self):
+        code, _, err = self.replay("-", self.path("x.pcap"), "-")
+        self.assertIn(code, (1, 2))
+        self.assertRegex(err, r"standard input \(-\) can be given only once")
+
+
+if __name__ == "__main__":
+    unittest.main()
