@@ -43,7 +43,8 @@ struct merged_scan {
                                         than MERGED_MAX matches */
     const uint8_t *bytes;            /* new bytes of the growing buffer */
     uint32_t length;
-    uint32_t skip; /* number of bytes of the chunk before `bytes` */
+    uint32_t skip;   /* number of bytes of the chunk before `bytes` */
+    bool has_border; /* the border between old and new bytes of the buffer is that of the chunk, and was searched */
     uint32_t count;
     struct merged_match found[MERGED_MAX];
 };

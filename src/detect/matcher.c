@@ -44,7 +44,7 @@ enum {
     PAIR_LENGTH = 2,
     HEX_BYTE = 4,                  /* length of a byte as \xHH */
     BITS_PER_BYTE_OF_LITERALS = 8, /* size of matcher.crossings: bits per byte of all literals */
-    WHOLE_PAIR = 1 << 24,          /* added to the argument of crossing_bit() if the two bytes are a whole literal */
+    CROSSING_LENGTH = 4,           /* bytes of a sequence in matcher.crossings */
 };
 
 struct matcher {
@@ -60,8 +60,8 @@ struct matcher {
     uint32_t reach;           /* largest reach of all literals */
     uint32_t number;          /* of the search (searches.c) */
     struct pattern *patterns;
-    uint8_t *crossings;      /* see crossing_bit() */
-    unsigned crossing_shift; /* `crossings` has 1 << (32 - crossing_shift) bits */
+    uint64_t *crossings;     /* see find_crossing() */
+    unsigned crossing_shift; /* `crossings` has 1 << (64 - crossing_shift) words */
 };
 
 int matcher_new(struct matcher **out)
@@ -314,38 +314,53 @@ static int trim_literals(struct matcher *matcher)
     return err;
 }
 
-/* Returns the index of the bit in matcher->crossings that is set if three adjacent bytes, as a number, are in some
- * literal, or two bytes (with WHOLE_PAIR) are a literal. Letters that differ in their case only have the same bit, and
- * a bit may be set for other bytes, too. */
-static inline uint32_t crossing_bit(const struct matcher *matcher, uint32_t bytes)
+/*
+ * A Bloom filter over the sequences of four bytes in the literals, and over whole literals of two or three bytes. Two
+ * bits of one word are set for each. The case of letters is ignored.
+ *
+ * Returns the word of the `length` bytes that are the low bytes of `sequence`, and sets *bits to their bits in it.
+ */
+static inline uint64_t *find_crossing(const struct matcher *matcher, uint64_t sequence, unsigned length, uint64_t *bits)
 {
-    return (bytes & ~UINT32_C(0x202020)) * UINT32_C(0x9e3779b1) >> matcher->crossing_shift;
+    uint64_t bytes = sequence & ((UINT64_C(1) << 8 * length) - 1) & UINT32_C(0xdfdfdfdf);
+    uint64_t hash = (bytes | (uint64_t)length << 32) * UINT64_C(0x9e3779b97f4a7c15);
+
+    *bits = UINT64_C(1) << (hash >> 32 & 63) | UINT64_C(1) << (hash >> 26 & 63);
+    return &matcher->crossings[hash >> matcher->crossing_shift];
 }
 
-static inline bool has_crossing(const struct matcher *matcher, uint32_t bytes)
+static inline bool has_crossing(const struct matcher *matcher, uint64_t sequence, unsigned length)
 {
-    uint32_t bit = crossing_bit(matcher, bytes);
+    uint64_t bits, word = *find_crossing(matcher, sequence, length, &bits);
 
-    return matcher->crossings[bit / 8] >> bit % 8 & 1;
+    return (word & bits) == bits;
 }
 
-static void add_crossing(struct matcher *matcher, uint32_t bytes)
+static void add_crossings(struct matcher *matcher, const struct literal *literal)
 {
-    uint32_t bit = crossing_bit(matcher, bytes);
+    unsigned length = literal->length < CROSSING_LENGTH ? (unsigned)literal->length : CROSSING_LENGTH;
+    uint64_t sequence = 0, bits;
 
-    matcher->crossings[bit / 8] |= (uint8_t)(1U << bit % 8);
+    for (size_t i = 0; i < literal->length; i++) {
+        sequence = sequence << 8 | literal->bytes[i];
+        if (i + 1 < length)
+            continue;
+        uint64_t *word = find_crossing(matcher, sequence, length, &bits);
+
+        *word |= bits;
+    }
 }
 
 static int new_crossings(struct matcher *matcher)
 {
-    size_t bytes = 1, bits = 64;
+    size_t bytes = 1, words = 2;
 
     for (uint32_t i = 0; i < matcher->entry_count; i++)
         bytes += matcher->entries[i].literal.length;
-    matcher->crossing_shift = 26;
-    for (; bits < bytes * BITS_PER_BYTE_OF_LITERALS && matcher->crossing_shift > 8; bits *= 2)
+    matcher->crossing_shift = 63;
+    for (; words * 64 < bytes * BITS_PER_BYTE_OF_LITERALS; words *= 2)
         matcher->crossing_shift--;
-    matcher->crossings = calloc(bits / 8, 1);
+    matcher->crossings = calloc(words, sizeof(*matcher->crossings));
     return matcher->crossings ? 0 : -ENOMEM;
 }
 
@@ -382,11 +397,7 @@ static void number_patterns(struct matcher *matcher, struct pattern_arrays *patt
         patterns->ids[count] = count;
         matcher->patterns[count] = (struct pattern){ literal->bytes, (uint8_t)literal->length, literal->nocase };
         matcher->first[count++] = i;
-        if (literal->length == PAIR_LENGTH)
-            add_crossing(matcher, WHOLE_PAIR | (uint32_t)literal->bytes[0] << 8 | literal->bytes[1]);
-        for (size_t k = 2; k < literal->length; k++)
-            add_crossing(matcher, (uint32_t)literal->bytes[k - 2] << 16 | (uint32_t)literal->bytes[k - 1] << 8 |
-                                      literal->bytes[k]);
+        add_crossings(matcher, literal);
         if (literal->length > matcher->longest)
             matcher->longest = literal->length;
         if (literal->length < matcher->shortest)
@@ -624,17 +635,24 @@ static __attribute__((noinline)) void search_border(const struct matcher *matche
     search_database(&scan, border, old + new, on_border_match);
 }
 
-/* A literal that crosses the border is two bytes long, or contains two bytes of one side and one of the other. */
+/* A literal that crosses the border is shorter than CROSSING_LENGTH, or one of its sequences crosses the border. */
 void matcher_scan_border(const struct matcher *matcher, struct detector *detector, const uint8_t *before,
                          uint32_t before_length, const uint8_t *bytes, uint32_t length)
 {
+    enum { SIDE = CROSSING_LENGTH - 1 };
+    uint64_t around = 0; /* the bytes on both sides of the border; 0 for a missing byte */
+
     if (before_length == 0 || length == 0)
         return;
-    const uint8_t *last = before + before_length - 1;
-    uint32_t pair = (uint32_t)last[0] << 8 | bytes[0];
-
-    if (has_crossing(matcher, WHOLE_PAIR | pair) ||
-        (before_length > 1 && has_crossing(matcher, (uint32_t)last[-1] << 16 | pair)) ||
-        (length > 1 && has_crossing(matcher, pair << 8 | bytes[1])))
+    for (uint32_t i = 1; i <= SIDE; i++) {
+        if (i <= before_length)
+            around |= (uint64_t)before[before_length - i] << 8 * (SIDE - 1 + i);
+        if (i <= length)
+            around |= (uint64_t)bytes[i - 1] << 8 * (SIDE - i);
+    }
+    if (has_crossing(matcher, around >> 16, 4) || has_crossing(matcher, around >> 8, 4) ||
+        has_crossing(matcher, around, 4) ||
+        (matcher->shortest <= 3 && (has_crossing(matcher, around >> 16, 3) || has_crossing(matcher, around >> 8, 3))) ||
+        (matcher->shortest <= 2 && has_crossing(matcher, around >> 16, 2)))
         search_border(matcher, detector, before, before_length, bytes, length);
 }

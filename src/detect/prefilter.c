@@ -149,7 +149,8 @@ void prefilter_scan(const struct prefilter *prefilter, struct detector *detector
 }
 
 /* The merged scan has searched the literals of `matcher` in the new bytes. The literals of `matcher` that cross the
- * border to the old bytes, and the literals of `near`, are searched here. */
+ * border to the old bytes are searched here unless the scan of the chunk's border has found them, and so are the
+ * literals of `near`. */
 void prefilter_scan_grown(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,
                           uint32_t length, uint32_t before, uint64_t base)
 {
@@ -159,7 +160,7 @@ void prefilter_scan_grown(const struct prefilter *prefilter, struct detector *de
         prefilter_scan(prefilter, detector, bytes, length, base);
         return;
     }
-    if (base < matcher_reach(prefilter->matcher))
+    if (!merged->has_border && base < matcher_reach(prefilter->matcher))
         matcher_scan_border(prefilter->matcher, detector, bytes, before, bytes + before, merged->length);
     if (prefilter->near)
         matcher_scan(prefilter->near, detector, bytes, length, base);
@@ -193,15 +194,15 @@ static void search_chunk(const struct prefilter *prefilter, const struct prefilt
         return;
     if (length < chunk->length)
         merged = NULL;
-    if (reach == LITERAL_ANYWHERE || chunk->offset < reach)
-        matcher_scan_border(matcher, detector, chunk->before, chunk->before_length, chunk->data, length);
-    if (!merged) {
-        matcher_scan(matcher, detector, chunk->data, length, 0);
-        return;
+    if (merged) {
+        detector->merged.growing = merged->growing;
+        detector->merged.count = 0;
     }
-    detector->merged.growing = merged->growing;
-    detector->merged.count = 0;
-    matcher_scan(merged->matcher, detector, chunk->data, length, 0);
+    if (merged && detector->merged.has_border)
+        matcher_scan_border(merged->matcher, detector, chunk->before, chunk->before_length, chunk->data, length);
+    else if (reach == LITERAL_ANYWHERE || chunk->offset < reach)
+        matcher_scan_border(matcher, detector, chunk->before, chunk->before_length, chunk->data, length);
+    matcher_scan(merged ? merged->matcher : matcher, detector, chunk->data, length, 0);
 }
 
 void prefilter_scan_chunk(const struct prefilter *prefilter, const struct prefilter *merged, struct detector *detector,

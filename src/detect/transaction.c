@@ -789,15 +789,16 @@ static void scan_transaction(struct evaluation *ev, struct app_tx *tx, const str
 }
 
 /* Returns the bytes by which the group's first growing buffer has grown since its last scan; the result is empty if
- * there are none. */
+ * there are none. Sets *before to the number of bytes of the buffer that precede them in memory. */
 static struct app_bytes get_new_bytes(const struct evaluation *ev, const struct app_tx *tx,
-                                      const struct transaction_group *group)
+                                      const struct transaction_group *group, uint32_t *before)
 {
     const struct app_detection *state = tx->detection[ev->direction];
     const struct transaction_buffer *merged = &group->buffers[group->merged_buffer];
     const struct app_selector which = { merged->direction, 0, merged->access->part };
     struct app_bytes value = { .bytes = NULL };
 
+    *before = 0;
     if (tx->progress[merged->direction] < merged->access->progress || !merged->access->get(tx, which, &value))
         return (struct app_bytes){ .length = 0 };
     for (uint32_t i = 0; state && i < state->grown_count; i++) {
@@ -807,6 +808,7 @@ static struct app_bytes get_new_bytes(const struct evaluation *ev, const struct 
             continue;
         if (to - value.offset >= value.length)
             return (struct app_bytes){ .length = 0 };
+        *before = (uint32_t)(to - value.offset);
         value.bytes += to - value.offset;
         value.length -= (uint32_t)(to - value.offset);
         value.offset = to;
@@ -830,14 +832,22 @@ const struct prefilter *transaction_merged_prefilter(const struct evaluation *ev
      * are scanned again in any case. */
     enum { MIN_SHARE = 8 };
     const struct stream_chunk *chunk = ev->chunk;
-    const struct app_bytes part = get_new_bytes(ev, tx, group);
+    uint32_t before;
+    const struct app_bytes part = get_new_bytes(ev, tx, group, &before);
 
     if (!part.bytes || part.length > chunk->length || part.length < chunk->length / MIN_SHARE ||
         part.length <= LITERAL_MAX || memcmp(chunk->data + (chunk->length - part.length), part.bytes, part.length) != 0)
         return NULL;
     merged->bytes = part.bytes;
     merged->length = part.length;
-    merged->skip = ev->chunk->length - part.length;
+    merged->skip = chunk->length - part.length;
+
+    /* If the chunk begins with the new bytes, and the bytes before it are those of the buffer, too, one scan of the
+     * border serves both. */
+    before = before < LITERAL_MAX ? before : LITERAL_MAX;
+    merged->has_border =
+        merged->skip == 0 && before <= chunk->before_length &&
+        (before == 0 || memcmp(chunk->before + (chunk->before_length - before), part.bytes - before, before) == 0);
     return group->merged;
 }
 
