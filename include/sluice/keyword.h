@@ -312,6 +312,9 @@ struct prefilter_hints {
     /* KEYWORD_PACKET: returns the decoder or stream event without which the condition cannot match. Event rules are
      * evaluated only for packets with the event. */
     int (*event)(const void *data);
+    /* KEYWORD_PACKET: returns whether the condition cannot match in a flow without variables. Rules without a literal
+     * that have such a condition are evaluated only if the flow has variables or may get some. */
+    bool (*needs_variables)(const void *data);
     /* KEYWORD_CONTENT: returns whether inspect() depends only on the buffer and in->at, and takes constant time
      * regardless of the buffer's length. The prefilter then evaluates the condition at the position of a literal. */
     bool (*decided_by_place)(const struct condition *condition);

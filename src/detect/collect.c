@@ -21,6 +21,7 @@ static void add_unfiltered(struct evaluation *ev, const struct unfiltered_list *
     if (list->count == 0)
         return;
     const struct packet_facts facts = ev->facts; /* a copy, so that the compiler keeps it in registers */
+    struct detector *detector = ev->detector;
 
     for (const struct unfiltered *entry = list->entries, *end = entry + list->count; entry < end; entry++) {
         if (!needs_met(&entry->needs, &facts))
@@ -31,8 +32,31 @@ static void add_unfiltered(struct evaluation *ev, const struct unfiltered_list *
             if (!flow || !(entry->applications & app_protocols(flow)))
                 continue;
         }
-        candidates_add(&ev->detector->candidates, entry->signature);
+        if (entry->needs_variables && detector->deferred_count < DEFERRED_MAX) {
+            const struct flow *flow = ev->input->packet->flow;
+
+            if (!flow || !flow->variables) {
+                detector->deferred[detector->deferred_count++] = entry->signature;
+                continue;
+            }
+        }
+        candidates_add(&detector->candidates, entry->signature);
     }
+}
+
+void collect_deferred(struct evaluation *ev)
+{
+    struct detector *detector = ev->detector;
+    bool may_set = false;
+
+    for (uint32_t i = 0; i < detector->candidates.count && !may_set; i++) {
+        const struct rule *rule = ev->ruleset->signatures[detector->candidates.list[i]].rule;
+
+        may_set = rule->actions || rule->captures_text;
+    }
+    for (uint32_t i = 0; i < detector->deferred_count && may_set; i++)
+        candidates_add(&detector->candidates, detector->deferred[i]);
+    detector->deferred_count = 0;
 }
 
 void collect_event(struct evaluation *ev, unsigned event)

@@ -24,7 +24,7 @@
  *     detect.c            inspection of a packet
  *     collect.c           candidates of a packet
  *     evaluate.c          evaluation of candidates; inspect.c  conditions on one buffer
- *     budget.c            evaluation cost of rules
+ *   budget.h            costs of rules and searches: budget.c
  *   filter.h            firewall rules: filter.c
  *   candidates.h        the set of candidates of a scan
  *   pending.h           candidates that wait for more stream data

@@ -13,6 +13,7 @@
 #include "sluice/keyword.h"
 #include "sluice/pool.h"
 #include "sluice/stream.h"
+#include "budget.h"
 #include "candidates.h"
 #include "pending.h"
 #include "ruleset_priv.h"
@@ -80,7 +81,7 @@ struct evaluation {
     bool is_rescan;   /* candidates may have matched before: a match counts only if it includes bytes of the chunk */
 };
 
-enum { PAYLOAD_SEEN = 64, LIMITED_MAX = 16 };
+enum { PAYLOAD_SEEN = 64, LIMITED_MAX = 16, DEFERRED_MAX = 32 };
 
 /* FRAME_WINDOW: bytes before the new ones of a frame that are inspected again, as in Suricata. FRAME_PIECE_MAX: maximum
  * number of bytes of a frame that are inspected at once. FRAME_HITS: frames of a packet for which hits have
@@ -111,6 +112,8 @@ struct detector {
     uint32_t payload_seen[PAYLOAD_SEEN];   /* signatures of transaction rules whose literal is in the packet or in the
                                               stream's inspection window */
     uint32_t payload_seen_count;
+    uint32_t deferred[DEFERRED_MAX]; /* rules that become candidates if a candidate may set a variable of the flow */
+    uint32_t deferred_count;
     bool payload_seen_more;        /* true: the list overflowed, so all rules of by_payload are candidates */
     struct rule_captures captured; /* texts captured by the current rule, which may still fail to match */
     struct rule_captures texts;    /* texts captured by rules that matched the packet */
@@ -131,22 +134,6 @@ struct detector {
     struct frame_facts frames[FRAME_HITS]; /* frames of the current packet in which rules matched */
 };
 
-/* --- budget.c ------------------------------------------------------------------------------------- */
-
-struct budget;
-/* Sets *out to NULL if rules need not be timed. Returns 0 or -ENOMEM. */
-int budget_new(struct budget **out, const struct budget_options *options);
-void budget_free(struct budget *budget); /* NULL is allowed */
-/* Starts the timer for the first candidate; budget_book() adds the elapsed time to the cost of a rule and restarts the
- * timer for the next one. */
-void budget_start(struct budget *budget);
-/* Returns false while the rule is suspended. */
-bool budget_allows(const struct budget *budget, const struct rule *rule);
-void budget_book(struct detector *detector, const struct rule_list *rules, const struct rule *rule);
-void budget_book_search(struct budget *budget, uint32_t number, uint32_t length, uint32_t candidates);
-/* Clears the costs of searches, for the searches of another ruleset. */
-void budget_set_ruleset(struct budget *budget, const struct ruleset *ruleset);
-
 /* --- collect.c ------------------------------------------------------------------------------------ */
 
 /* These functions add candidates to the detector. */
@@ -156,6 +143,8 @@ void collect_event(struct evaluation *ev, unsigned event);
 void collect_chunk(struct evaluation *ev);
 /* Searches the whole inspection window again, for a flow whose pending candidates could not be stored (FLOW_RESCAN). */
 void collect_window(struct evaluation *ev);
+/* Adds rules on variables of a flow that has none, if one of the candidates may set some. */
+void collect_deferred(struct evaluation *ev);
 void collect_reading(struct evaluation *ev); /* ev->chunk is an alternative reading */
 
 /* --- evaluate.c ----------------------------------------------------------------------------------- */

@@ -515,6 +515,8 @@ void evaluate_candidates(struct evaluation *ev)
 {
     struct detector *detector = ev->detector;
 
+    if (detector->deferred_count > 0)
+        collect_deferred(ev);
     if (detector->candidates.count == 0)
         return;
     detector->counters.candidates += detector->candidates.count;

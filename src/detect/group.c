@@ -77,7 +77,8 @@ static int unfiltered_add(struct unfiltered_list *list, const struct unfiltered 
 
 int group_add(struct rule_group *group, const struct group_entry *entry)
 {
-    struct unfiltered in_stream = { entry->needs, entry->signature, entry->applications }, in_packet = in_stream;
+    struct unfiltered in_stream = { entry->needs, entry->signature, entry->needs_variables, entry->applications },
+                      in_packet = in_stream;
 
     if (entry->has_payload && in_packet.needs.payload_low == 0)
         in_packet.needs.payload_low = 1; /* no candidate for packets without payload */

@@ -90,12 +90,25 @@ int rule_required_event(const struct rule *rule)
     return -1;
 }
 
+/* Returns whether the rule cannot match in a flow without variables, as long as only the actions and captured texts of
+ * other rules set some: scripts may, too. */
+static bool needs_variables(const struct ruleset *ruleset, const struct rule *rule)
+{
+    bool needs = false;
+
+    for (const struct condition *c = rule->packet_conditions; c; c = c->next)
+        needs |= c->keyword->hints && c->keyword->hints->needs_variables && !c->negated &&
+                 c->keyword->hints->needs_variables(c->data);
+    return needs && !rule_list_scripts(ruleset->rules);
+}
+
 static int add_unfiltered(struct ruleset *ruleset, struct group_builder *builder, uint32_t index)
 {
     const struct signature *signature = &ruleset->signatures[index];
     const struct group_entry entry = { .signature = index,
                                        .needs = signature->needs,
                                        .applications = signature->of_transaction ? 0 : signature->applications,
+                                       .needs_variables = needs_variables(ruleset, signature->rule),
                                        .has_payload = signature->has_payload,
                                        .in_stream = signature->has_payload && signature->scope != SCOPE_PACKET };
 

@@ -37,6 +37,7 @@ struct signature_list {
 struct unfiltered {
     struct packet_needs needs;
     uint32_t signature;
+    bool needs_variables;  /* the rule cannot match in a flow without variables */
     uint64_t applications; /* copy of signature.applications */
 };
 struct unfiltered_list {
@@ -142,7 +143,7 @@ struct group_entry {
     uint32_t signature;
     struct packet_needs needs;
     uint64_t applications; /* copy of signature.applications; checked first for rules without a literal */
-    bool has_literal, has_payload, in_stream;
+    bool has_literal, has_payload, in_stream, needs_variables;
     struct literal literal;
 };
 int group_add(struct rule_group *group, const struct group_entry *entry); /* 0 or -ENOMEM */

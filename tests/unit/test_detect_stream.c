@@ -374,6 +374,30 @@ START_TEST(bits_are_set_before_they_are_asked)
 }
 END_TEST
 
+/* Rules without a literal that test variables are not evaluated while the flow has none, unless another rule may set
+ * one in the same packet. */
+START_TEST(variables_of_this_packet_are_tested_without_a_literal)
+{
+    open_inline("alert tcp-pkt any any -> any any (content:\"bit\"; flowbits:set,x; sid:1;)\n"
+                "alert tcp-pkt any any -> any any (flowbits:isset,x; dsize:>0; sid:2;)\n"
+                "alert tcp-pkt any any -> any any (content:\"one\"; flowint:n,+,1; sid:3;)\n"
+                "alert tcp-pkt any any -> any any (flowint:n,>=,2; dsize:>0; sid:4;)\n"
+                "alert tcp-pkt any any -> any any (flowint:n,notset; dsize:3; sid:5;)\n"
+                "alert tcp-pkt any any -> any any (content:\"none\"; sid:6;)");
+    const struct detect_counters *counters = detector_counters(rig.pipeline.detector);
+    uint64_t before = counters->evaluations;
+
+    ck_assert_str_eq(rig_send(RIG_CLIENT, "nothing"), "");
+    ck_assert_uint_eq(counters->evaluations, before);
+    ck_assert_str_eq(rig_send(RIG_CLIENT, "abc"), "5");
+    ck_assert_str_eq(rig_send(RIG_CLIENT, "bit"), "1 2 5");
+    ck_assert_str_eq(rig_send(RIG_CLIENT, "nothing"), "2");
+    ck_assert_str_eq(rig_send(RIG_CLIENT, "a one"), "2 3");
+    ck_assert_str_eq(rig_send(RIG_CLIENT, "two one"), "2 3 4");
+    ck_assert_str_eq(rig_send(RIG_CLIENT, "nothing"), "2 4");
+}
+END_TEST
+
 /* --- Rewritten retransmissions -------------------------------------------------------------------- */
 
 /* A rewritten retransmission adds nothing to the stream, but its payload is inspected. */
@@ -556,6 +580,7 @@ int main(void)
     tcase_add_test(tcase, beyond_the_depth_packets_are_looked_at);
     tcase_add_test(tcase, rules_on_addresses_are_asked_once_a_direction);
     tcase_add_test(tcase, bits_are_set_before_they_are_asked);
+    tcase_add_test(tcase, variables_of_this_packet_are_tested_without_a_literal);
     tcase_add_test(tcase, a_rewritten_segment_is_looked_at_without_a_view);
     tcase_add_test(tcase, a_contradiction_is_dropped);
     tcase_add_test(tcase, without_memory_the_window_is_scanned_again);

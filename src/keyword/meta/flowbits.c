@@ -46,6 +46,11 @@ static bool flowbits_match(const struct match_input *in, const void *data)
     return false;
 }
 
+static bool flowbits_needs_variables(const void *data)
+{
+    return ((const struct flow_bits *)data)->command == BIT_IS_SET;
+}
+
 static void flowbits_act(const struct match_input *in, const void *data)
 {
     const struct flow_bits *bits = data;
@@ -142,5 +147,6 @@ const struct keyword keyword_flowbits = {
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE,
     .parse = flowbits_parse,
+    .hints = &(const struct prefilter_hints){ .needs_variables = flowbits_needs_variables },
     .packet = { .cost = 1, .match = flowbits_match },
 };

@@ -94,6 +94,11 @@ static bool flowint_match(const struct match_input *in, const void *data)
     }
 }
 
+static bool flowint_needs_variables(const void *data)
+{
+    return ((const struct flow_integer *)data)->operation != INTEGER_IS_NOT_SET;
+}
+
 static void flowint_act(const struct match_input *in, const void *data)
 {
     const struct flow_integer *integer = data;
@@ -184,5 +189,6 @@ const struct keyword keyword_flowint = {
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE,
     .parse = flowint_parse,
+    .hints = &(const struct prefilter_hints){ .needs_variables = flowint_needs_variables },
     .packet = { .cost = 1, .match = flowint_match },
 };
