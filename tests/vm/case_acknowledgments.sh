@@ -2,7 +2,7 @@
 # Acknowledgments that no rule can match are accepted by the kernel without being queued (nft.offload.acknowledgments), on
 # a kernel in which verdicts can set the conntrack mark (NFQA_CT). A rule still drops later data of the connection, each
 # forwarded segment is either queued or counted as skipped, and a reload with a rule that needs acknowledgments queues
-# them again.
+# them again. The settings are those of the profile gateway.
 . "$(dirname "$0")/lib.sh"
 . "$HERE/offload_lib.sh"
 topology
@@ -22,7 +22,8 @@ wait_lines "$WORK/background.log" listening 1
 bad='drop tcp any any -> any any (msg:"bad word"; flow:established,to_server; content:"EVIL"; sid:1;)'
 empty='alert tcp any any -> any any (msg:"acknowledgment"; flags:A; dsize:0; sid:5;)'
 echo "$bad" >"$WORK/t.rules"
-start_sluice ips --queue 0 --rules "$WORK/t.rules" --attach after --set nft.offload.acknowledgments=auto \
+echo "include: $(cd "$HERE/../.." && pwd)/profiles/gateway.yaml" >"$WORK/sluice.yaml"
+start_sluice ips --config "$WORK/sluice.yaml" --queue 0 --rules "$WORK/t.rules" --attach after \
 	--set nft.offload.acknowledgment-packets=8 --set nft.offload.interval=1 --set stats.interval=0
 ips=$LAST_PID
 grep -q "acknowledgments are offloaded" "$WORK/ips.log" || fail "the log does not say that they are offloaded"
@@ -35,7 +36,7 @@ steps() { # steps NAME COUNT
 # account: each segment was either queued or skipped.
 account() {
 	equal "forwarded segments, and those queued or skipped" "$(counter count forwarded)" \
-		$(($(queued 0) + $(skipped)))
+		$(($(queued 0) + $(skipped) + $(counter sluice offload_dropped) + $(counter sluice offload_accepted)))
 }
 # reload N: the Nth reload.
 reload() {

@@ -248,7 +248,7 @@ pack_own() { # pack_own INITRD
 	if [ -n "$systemd" ]; then add_systemd; fi
 	if [ "${case_name##*/}" = systemd_update.sh ]; then add_suricata_update; fi
 	copy_files "$work/libraries"
-	cp -r "$source/rules" "$source/nft" "$source/docs" "$root/source/"
+	cp -r "$source/rules" "$source/nft" "$source/docs" "$source/profiles" "$root/source/"
 	cp -r "$source/tests/netns" "$source/tests/vm" "$root/source/tests/"
 	echo "$case_name" >"$root/case"
 	pack "$work/own.cpio"
