@@ -3,8 +3,9 @@
  * Finds the rules that need acknowledgments: TCP segments of established connections without payload and with no flag
  * but ACK. Without such a rule, these segments need not be inspected (nft.offload.acknowledgments).
  *
- * A rule needs them if it can match one of them, which has neither IP options nor extension headers, if it counts
- * packets, or if it requires a stream event that depends on what was acknowledged. In doubt a rule needs them.
+ * A rule needs them if it can match one of them (these have a header and lengths without errors, no IP options, no
+ * extension headers and no reserved bit), if it counts packets, or if it requires a stream event that depends on what
+ * was acknowledged. In doubt a rule needs them.
  */
 #include <netinet/in.h>
 
@@ -18,11 +19,9 @@
 static bool event_needs_acknowledgments(int event)
 {
     switch (event) {
-    case DECODE_EVENT_TCP_HLEN_TOO_SMALL:
     case DECODE_EVENT_TCP_INVALID_OPTLEN:
     case DECODE_EVENT_TCP_OPT_DUPLICATE:
     case DECODE_EVENT_TCP_OPT_INVALID_LEN:
-    case DECODE_EVENT_TCP_PKT_TOO_SMALL:
         return true;
     case STREAM_EVENT_EST_SYNACK_RESEND:
     case STREAM_EVENT_EST_SYNACK_RESEND_WITH_DIFFERENT_ACK:
@@ -48,12 +47,13 @@ static bool event_needs_acknowledgments(int event)
     }
 }
 
-/* Returns whether an acknowledgment can have the packet properties that the rule requires. */
+/* Returns whether an acknowledgment can have the packet properties that the rule requires. Those of connections between
+ * equal addresses are never offloaded. */
 static bool needs_admit(const struct packet_needs *needs)
 {
     const uint64_t flags = UINT64_C(0xff) << PACKET_PROPERTY_TCP_FLAGS;
-    const uint64_t known =
-        flags | PACKET_ESTABLISHED | PACKET_FRAGMENT | PACKET_PROTOCOL_DETECTED | PACKET_PROPERTY_IP_OPTIONS;
+    const uint64_t known = flags | PACKET_ESTABLISHED | PACKET_FRAGMENT | PACKET_PROTOCOL_DETECTED |
+                           PACKET_PROPERTY_IP_OPTIONS | PACKET_PROPERTY_RESERVED_BIT | PACKET_PROPERTY_SAME_ADDRESSES;
     const uint64_t values = (uint64_t)TCP_ACK << PACKET_PROPERTY_TCP_FLAGS | PACKET_ESTABLISHED;
 
     return needs->payload_low == 0 && ((needs->properties ^ values) & needs->properties_mask & known) == 0;

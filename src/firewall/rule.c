@@ -367,10 +367,12 @@ static bool build_acknowledgment(struct nftnl_rule *rule, bool of4)
 {
     enum { IPV4_WORDS = 0, IPV4_LENGTH = 2, IPV4_FRAGMENT = 6, IPV4_PROTOCOL = 9 };
     enum { IPV6_LENGTH = 4, IPV6_NEXT = 6, TCP_HEAD = 12 };
+    enum { FRAGMENT_BITS = 0xbfff }; /* all but DF: the reserved bit, MF and the offset */
     const uint8_t protocol = IPPROTO_TCP;
 
     return build_version(rule, of4) &&
-           (!of4 || (compare_bits(rule, IPV4_WORDS, 1, 0x0f, 5) && compare_bits(rule, IPV4_FRAGMENT, 2, 0x3fff, 0))) &&
+           (!of4 ||
+            (compare_bits(rule, IPV4_WORDS, 1, 0x0f, 5) && compare_bits(rule, IPV4_FRAGMENT, 2, FRAGMENT_BITS, 0))) &&
            load_payload(rule, NFT_REG_1, NFT_PAYLOAD_NETWORK_HEADER, of4 ? IPV4_PROTOCOL : IPV6_NEXT, 1) &&
            compare(rule, NFT_CMP_EQ, &protocol, 1) &&
            load_payload(rule, NFT_REG_1, NFT_PAYLOAD_NETWORK_HEADER, of4 ? IPV4_LENGTH : IPV6_LENGTH, 2) &&
@@ -464,7 +466,7 @@ static void print_term(struct text *out, const struct term *term)
         text_puts(out, "ct status assured");
         break;
     case TERM_ACKNOWLEDGMENT4:
-        text_puts(out, "ip hdrlength 5 ip frag-off & 0x3fff == 0 ip protocol tcp "
+        text_puts(out, "ip hdrlength 5 ip frag-off & 0xbfff == 0 ip protocol tcp "
                        "ip length . @th,96,16 @" SET_ACKNOWLEDGMENTS4);
         break;
     case TERM_ACKNOWLEDGMENT6:

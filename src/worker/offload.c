@@ -166,7 +166,8 @@ static bool can_miss_acknowledgments(const struct offload_options *options, cons
                                     app_is_just_detected(pkt->flow, FLOW_TO_CLIENT, false);
 
     return pkt->verdict != VERDICT_DROP && flow->state == FLOW_ESTABLISHED && !evaluates_addresses &&
-           !evaluates_protocol && !(flow->flags & (FLOW_DROPPED | FLOW_NO_STREAM)) && !flow->would_drop && !flow->tag &&
+           !evaluates_protocol && !address_equal(&flow->client, &flow->server) &&
+           !(flow->flags & (FLOW_DROPPED | FLOW_NO_STREAM)) && !flow->would_drop && !flow->tag &&
            flow->side[FLOW_TO_SERVER].packets + flow->side[FLOW_TO_CLIENT].packets >= options->acknowledgment_packets &&
            stream_can_miss_acknowledgments(stream, flow, flow->offload == OFFLOAD_ACKNOWLEDGMENTS);
 }
@@ -212,8 +213,8 @@ bool offload_is_skipped(const struct offload_options *options, struct flow_table
     if (!options->skips || !options->acknowledge || pkt->protocol != IPPROTO_TCP || !pkt->transport ||
         pkt->tunnel_depth > 0 || pkt->flags & (PACKET_FRAGMENT | PACKET_REASSEMBLED))
         return false;
-    if (pkt->ip_header_length != (pkt->ip_version == 4 ? 4 * IP_WORDS : 40) || pkt->ip_extension_length > 0 ||
-        (load_be16(pkt->transport + TCP_HEAD) & RESERVED_AND_FLAGS) != TCP_ACK ||
+    if (pkt->reserved_fragment_bit || pkt->ip_header_length != (pkt->ip_version == 4 ? 4 * IP_WORDS : 40) ||
+        pkt->ip_extension_length > 0 || (load_be16(pkt->transport + TCP_HEAD) & RESERVED_AND_FLAGS) != TCP_ACK ||
         pkt->ip_total_length != pkt->ip_header_length + 4u * (load_be16(pkt->transport + TCP_HEAD) >> WORD_SHIFT))
         return false;
     memcpy(ends.vlan_id, pkt->vlan_id, sizeof(ends.vlan_id));

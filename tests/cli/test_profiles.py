@@ -68,6 +68,14 @@ class Profiles(unittest.TestCase):
 
 
 class Acknowledgments(unittest.TestCase):
+    def test_the_rules_of_the_installed_configuration_need_none(self):
+        rules = [f"{SOURCE}/rules/{name}.rules" for name in ("sluice", "scan", "http-events")]
+        code, output, problems = sluice("check", "--json", "--compile", *(f"--rules={path}" for path in rules),
+                                        f"--set=classification-file={SOURCE}/rules/classification.config")
+        self.assertEqual(code, 0, problems)
+        self.assertGreater(json.loads(output)["rules_loaded"], 100)
+        self.assertEqual(json.loads(output)["acknowledgment_rules"], [])
+
     def test_check_lists_the_rules(self):
         with tempfile.NamedTemporaryFile("w", suffix=".rules") as rules:
             rules.write('alert tcp any any -> any any (flags:A; gid:3; sid:1;)\n'

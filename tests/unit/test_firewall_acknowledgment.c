@@ -16,7 +16,7 @@ static const struct {
     const char *text;
 } rules[] = {
     { RULE_ACKNOWLEDGE4, ATTACH_AFTER,
-      "ct mark & 0x08000000 == 0x08000000 ct status assured ip hdrlength 5 ip frag-off & 0x3fff == 0 ip protocol tcp "
+      "ct mark & 0x08000000 == 0x08000000 ct status assured ip hdrlength 5 ip frag-off & 0xbfff == 0 ip protocol tcp "
       "ip length . @th,96,16 @acknowledgments_ipv4 counter name \"offload_acknowledgments\" accept" },
     { RULE_ACKNOWLEDGE6, ATTACH_CHAIN,
       "ct mark & 0x08000000 == 0x08000000 ct status assured ip6 nexthdr tcp ip6 length . @th,96,16 "
