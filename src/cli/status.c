@@ -60,8 +60,9 @@ static void print_offload(const struct control_value *offload)
            query_number(offload, "packets"), query_number(offload, "acknowledgments"));
     if (query_number(offload, "acknowledgment_rules") == 0)
         return;
-    printf("acknowledgments are queued, because %" PRId64 " rules can match or count them:",
-           query_number(offload, "acknowledgment_rules"));
+    printf("acknowledgments are queued, because %" PRId64 " rule%s can match or count them:",
+           query_number(offload, "acknowledgment_rules"),
+           query_number(offload, "acknowledgment_rules") == 1 ? "" : "s");
     for (size_t i = 0; i < control_value_count(rules); i++)
         printf(" %" PRId64 ":%" PRId64, query_number(control_value_item(rules, i), "gid"),
                query_number(control_value_item(rules, i), "sid"));

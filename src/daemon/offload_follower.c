@@ -206,7 +206,7 @@ int offload_follower_new(struct offload_follower **out, const struct config *con
         offload_follower_free(offload_follower);
         return 0;
     }
-    if (!connections_have_counters())
+    if ((offload->accept || offload->drop) && !connections_have_counters())
         log_info(
             "flow events do not count packets of offloaded flows: set net.netfilter.nf_conntrack_acct=1 to count them");
     *out = offload_follower;

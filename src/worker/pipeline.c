@@ -817,18 +817,17 @@ static void offload_flow(struct pipeline *pipeline, struct packet *pkt)
 
     if (offload == OFFLOAD_ACCEPT && pipeline->filters && !pkt->flow->accepted)
         offload = OFFLOAD_NONE;
-    if (offload == OFFLOAD_NONE) {
-        bool was_offloaded = pkt->flow && pkt->flow->offload == OFFLOAD_ACKNOWLEDGMENTS;
+    if (offload == OFFLOAD_NONE && pipeline->offload->acknowledge && pkt->flow) {
+        bool was_offloaded = pkt->flow->offload == OFFLOAD_ACKNOWLEDGMENTS;
+        bool allowed =
+            ruleset_acknowledgment_count(pipeline->ruleset) == 0 && (!pipeline->filters || pkt->flow->accepted);
 
-        offload = offload_acknowledgments(pipeline->offload, pipeline->stream, pkt,
-                                          ruleset_acknowledgment_count(pipeline->ruleset) == 0 &&
-                                              !(pipeline->filters && pkt->flow && !pkt->flow->accepted));
-        pkt->offload = offload;
-        pipeline->counters.offloaded_acknowledgments += offload == OFFLOAD_ACKNOWLEDGMENTS && !was_offloaded;
+        pkt->offload = offload_acknowledgments(pipeline->offload, pipeline->stream, pkt, allowed);
+        pipeline->counters.offloaded_acknowledgments += pkt->offload == OFFLOAD_ACKNOWLEDGMENTS && !was_offloaded;
         return;
     }
     pkt->offload = offload;
-    if (pkt->flow->offload == offload)
+    if (offload == OFFLOAD_NONE || pkt->flow->offload == offload)
         return;
     pkt->flow->offload = (uint8_t)offload;
     pipeline->counters.offloaded_accept += offload == OFFLOAD_ACCEPT;

@@ -76,7 +76,7 @@ printf '%s\n%s\n' "$bad" "$empty" >"$WORK/t.rules"
 reload 1
 wait_text "$WORK/ips.log" "acknowledgments are queued: 1 rule can match or count them (1:5)"
 "$SLUICE" status --socket "$WORK/ips.control" >"$WORK/status"
-grep -q "acknowledgments are queued, because 1 rules can match or count them: 1:5" "$WORK/status" ||
+grep -q "acknowledgments are queued, because 1 rule can match or count them: 1:5" "$WORK/status" ||
 	fail "status: $(cat "$WORK/status")"
 grep -q "^offload: .* never reached a queue" "$WORK/status" || fail "status: $(cat "$WORK/status")"
 before=$(skipped)
