@@ -144,6 +144,8 @@ struct worker {
     unsigned index;
     bool is_ring;   /* the capture is a ring of an interface; false: an NFQUEUE queue */
     char label[48]; /* for messages: "queue 3", "ring 0 of eth1" */
+    /* how long the worker waits for the last packets when it stops; a ring delivers them in blocks */
+    int last_wait_ms;
     pthread_t thread, sender;
     bool started, has_sender; /* whether the worker thread was started, and whether the verdict sender runs */
     atomic_int sender_state;

@@ -59,8 +59,10 @@ int sensor_new(struct sensor **out, const struct config *config, struct worker *
         sensor->count++;
         watched->workers = &workers[i * options.workers];
         snprintf(watched->name, sizeof(watched->name), "%s", options.interfaces[i]);
-        for (unsigned k = 0; k < options.workers; k++)
+        for (unsigned k = 0; k < options.workers; k++) {
             snprintf(watched->workers[k].label, sizeof(watched->workers[k].label), "ring %u of %s", k, watched->name);
+            watched->workers[k].last_wait_ms = 2 * (int)options.block_timeout_ms;
+        }
     }
     *out = sensor;
     return 0;

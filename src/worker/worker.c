@@ -529,7 +529,7 @@ static void process_queue(struct worker *worker)
     bool leaves = atomic_load(&worker->leave);
 
     for (int i = 0; i < WORKER_LAST_BATCHES && count >= 0 && !leaves; i++) {
-        count = process_batch(worker, 0);
+        count = process_batch(worker, worker->last_wait_ms);
         beat(worker);
         if (count == 0)
             break;

@@ -81,6 +81,13 @@ ask_stats start "$pid"
 equal "packets that the filter excludes" "$(last_stats start decoder.pkts)" 0
 stop_process "$pid" || fail "the sensor ends with $?"
 
+# Packets that the kernel has not delivered yet when the sensor stops are inspected.
+start_sensor last --set af-packet.block-timeout=1000
+pid=$LAST_PID
+client python3 -E "$HERE/sensor.py" probe m0
+stop_process "$pid" || fail "the sensor ends with $?"
+equal "packets at the stop" "$(last_stats last decoder.pkts)" 1
+
 # Two interfaces.
 ip link add n0 netns "$P-cli" type veth peer name n1 netns "$P-gw"
 client ip link set n0 up
