@@ -298,6 +298,14 @@ static int load_rules(const struct arguments *arguments, struct result *result)
     return 0;
 }
 
+static void check_sensor(struct result *result)
+{
+    char error[ENGINE_ERROR_SIZE];
+
+    if (setup_is_sensor(result->config) && cli_check_rings(result->config, error))
+        diag_error(result->diag, config_position(result->config, "capture.method"), "%s", error);
+}
+
 /* Checks the files that no rule needs, and which the daemon reads after its start. */
 static void check_other_files(const struct result *result)
 {
@@ -364,6 +372,7 @@ static int check_configuration(const struct arguments *arguments)
     code = load_rules(arguments, &result);
     if (!code) {
         check_other_files(&result);
+        check_sensor(&result);
         compile(arguments, &result);
     }
     load_progress_stop(&progress);

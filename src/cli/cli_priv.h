@@ -8,6 +8,7 @@
 #include "sluice/cli.h"
 #include "sluice/config.h"
 #include "sluice/diag.h"
+#include "sluice/engine_limits.h"
 #include "sluice/text.h"
 
 /* A list of pointers into argv. cli_input_init() allocates `at` for as many entries as argv has; the strings are not
@@ -77,6 +78,9 @@ struct cli_daemon {
 };
 /* Loads the configuration, and runs the daemon until SIGTERM or SIGINT, or checks it. Returns an exit code. */
 int cli_daemon_run(struct cli_daemon *daemon);
+/* Checks the settings of a sensor, its filter included; the interfaces may be missing. 0, or -errno with a line in
+ * `error`. */
+int cli_check_rings(const struct config *config, char error[ENGINE_ERROR_SIZE]);
 
 /* The configuration file that is read if --config is not given. */
 #define CLI_DEFAULT_CONFIG SLUICE_SYSCONFDIR "/sluice.yaml"

@@ -39,8 +39,7 @@ static int start_daemon(struct cli_daemon *daemon, const struct config *config)
     return EXIT_OK;
 }
 
-/* Checks the settings of a sensor, its filter included; the interfaces may be missing. */
-static int check_rings(const struct config *config, char error[ENGINE_ERROR_SIZE])
+int cli_check_rings(const struct config *config, char error[ENGINE_ERROR_SIZE])
 {
     struct nfqueue_options rings[CAPTURE_MAX_QUEUES];
     struct af_packet_options options;
@@ -76,7 +75,7 @@ static int check_configuration(const struct cli_daemon *daemon, const struct con
     if (!err)
         err = pid_file_check(config, error);
     if (!err && setup_is_sensor(config))
-        err = check_rings(config, error);
+        err = cli_check_rings(config, error);
     if (!err)
         return EXIT_OK;
     cli_error(daemon->input.command, "%s", error);

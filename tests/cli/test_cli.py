@@ -219,6 +219,17 @@ class WrongFiles(Files):
         for good in (self.folder.name, os.path.join(self.folder.name, "new", "folder")):
             self.assertEqual(sluice(*check, good), (0, "", ""))
 
+    def test_check_of_a_sensor(self):
+        for settings, says in (("{interfaces: [eth1], bpf-filter: port}", "af-packet.bpf-filter \"port\" is wrong: "),
+                               ("{workers: 2}", "no interface to capture from"),
+                               ("{interfaces: [eth1], memcap: 16 MiB}", "the rings need 32 MiB, more than af-packet.memcap"),
+                               ("{interfaces: [eth1], bpf-filter: port 80}", None)):
+            path = self.file("sensor.yaml", f"capture.method: af-packet\naf-packet: {settings}\n")
+            code, _, err = sluice("check", "--config", path)
+            self.assertEqual(code, 1 if says else 0, err)
+            self.assertIn(f"{path}:1:17: error: {says}" if says else "", err)
+            self.assertEqual(sluice("run", "--check", "--log-dir", self.folder.name, "--config", path)[0], 1 if says else 0)
+
     def test_wrong_configuration_stops_run_and_replay(self):
         bad = self.file("bad.yaml", "queue: {length: abc}\nqueue.batch: 0\n")
         capture = self.file("x.pcap", "")
