@@ -492,7 +492,7 @@ static int start_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     }
     affinity_describe(&engine->affinity, engine->worker_count, pinned, sizeof(pinned));
     if (engine->is_sensor)
-        log_info("capturing with %u ring%s; %s", engine->worker_count, engine->worker_count == 1 ? "" : "s", pinned);
+        sensor_log_start(engine->sensor, pinned);
     else
         log_info("bound %u queue%s, receive buffer %u KiB; %s", engine->worker_count,
                  engine->worker_count == 1 ? "" : "s",
@@ -782,10 +782,8 @@ static int start_engine(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     stats_set_reload(engine->stats, engine->reload);
     engine->started_ns = clock_monotonic_ns();
     err = open_service(engine, error);
-    if (!err && engine->is_sensor) {
-        sensor_set_output(engine->sensor, engine->output);
-        err = sensor_open(engine->sensor, error);
-    }
+    if (!err && engine->is_sensor)
+        err = sensor_open(engine->sensor, engine->output, error);
     /* Opens the captures without binding the queues: the supervisor binds them later. */
     for (unsigned i = 0; i < engine->worker_count && !err && !engine->is_sensor; i++) {
         char reason[CAPTURE_ERROR_SIZE];

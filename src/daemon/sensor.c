@@ -83,15 +83,11 @@ void sensor_free(struct sensor *sensor)
     free(sensor);
 }
 
-void sensor_set_output(struct sensor *sensor, struct output *output)
-{
-    sensor->output = output;
-}
-
-int sensor_open(struct sensor *sensor, char error[ENGINE_ERROR_SIZE])
+int sensor_open(struct sensor *sensor, struct output *output, char error[ENGINE_ERROR_SIZE])
 {
     char cause[CAPTURE_ERROR_SIZE];
 
+    sensor->output = output;
     for (unsigned i = 0; i < sensor->count; i++) {
         struct watched_interface *watched = &sensor->interfaces[i];
 
@@ -121,6 +117,14 @@ int sensor_start(struct sensor *sensor, char error[ENGINE_ERROR_SIZE])
         }
     }
     return 0;
+}
+
+void sensor_log_start(const struct sensor *sensor, const char *pinned)
+{
+    for (unsigned i = 0; i < sensor->count; i++)
+        log_info("capturing from %s with %u ring%s", sensor->interfaces[i].name, sensor->rings,
+                 sensor->rings == 1 ? "" : "s");
+    log_info("%s", pinned);
 }
 
 /* Returns the worst state of the rings of an interface, with the largest number of losses. */

@@ -21,14 +21,15 @@ struct text;
  * a previous engine has captured from it. Returns 0, or -errno with a line in `error`. */
 int sensor_new(struct sensor **out, const struct config *config, struct worker *workers, unsigned count,
                bool takes_over, char error[ENGINE_ERROR_SIZE]);
-/* Sets the output for events about the interfaces, which outlives the sensor's last sensor_poll(). */
-void sensor_set_output(struct sensor *sensor, struct output *output);
 void sensor_free(struct sensor *sensor); /* after the captures are closed; NULL is allowed */
 
-/* Opens the rings of all workers. Returns 0, or -errno with a line in `error`. */
-int sensor_open(struct sensor *sensor, char error[ENGINE_ERROR_SIZE]);
+/* Opens the rings of all workers. `output`: for events about the interfaces, until the last sensor_poll(). Returns 0,
+ * or -errno with a line in `error`. */
+int sensor_open(struct sensor *sensor, struct output *output, char error[ENGINE_ERROR_SIZE]);
 /* Lets the rings receive packets. Returns 0, or -errno with a line in `error`. */
 int sensor_start(struct sensor *sensor, char error[ENGINE_ERROR_SIZE]);
+/* Logs that the sensor captures; `pinned`: from affinity_describe(). */
+void sensor_log_start(const struct sensor *sensor, const char *pinned);
 /* Logs interfaces that went down, disappeared, were renamed, or are back, and writes an event for each change. */
 void sensor_poll(struct sensor *sensor);
 /* Writes the member `interfaces` of the status. `sensor` may be NULL: no member. */
