@@ -477,10 +477,9 @@ static int start_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         .firewall = &engine->firewall,
         .shared = &engine->shared,
     };
-    for (unsigned i = 0; i < ENGINE_FAILURES; i++) {
+    for (unsigned i = 0; i < ENGINE_FAILURES; i++)
         if (engine_failure_opens(engine->options->config, (enum engine_failure)i, engine->firewall.bypass))
             engine->mode.opens |= 1U << i;
-    }
     mode_start(&engine->mode, config);
     for (unsigned i = 0; i < engine->worker_count; i++) {
         engine->workers[i].sandbox = engine->confinement.sandbox;
@@ -579,8 +578,7 @@ static void poll_reload(struct engine *engine)
             set_stats_interval(engine, config);
             attachment_reread_lists(engine->attachment, config);
             warn_about_file_store(engine);
-            if (!engine->is_sensor)
-                conntrack_data_check(engine->workers, engine->worker_count, engine->ruleset);
+            conntrack_data_check(engine->workers, engine->is_sensor ? 0 : engine->worker_count, engine->ruleset);
             acknowledgments_reload(engine->attachment, engine->ruleset);
             setup_log_skipped_rules(ruleset_rules(engine->ruleset));
             setup_report_skipped_rules(ruleset_rules(engine->ruleset), engine->output);
