@@ -89,7 +89,8 @@ bool ring_frame_restore_vlan(struct ring_frame *frame)
     store_be16(tag + 2, frame->vlan_tci);
     frame->headroom -= RING_VLAN_SIZE;
     frame->length += RING_VLAN_SIZE;
-    frame->wire_length += RING_VLAN_SIZE;
+    if (frame->wire_length <= UINT32_MAX - RING_VLAN_SIZE)
+        frame->wire_length += RING_VLAN_SIZE;
     frame->status &= ~(uint32_t)TP_STATUS_VLAN_VALID;
     return true;
 }
