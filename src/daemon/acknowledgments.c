@@ -11,22 +11,11 @@
 
 enum { NAMED_RULES = 5 }; /* maximum number of rules that are named */
 
-static bool offloads(const struct attachment *attachment)
-{
-    return attachment && attachment_firewall(attachment)->offload.acknowledge;
-}
-
-void acknowledgments_log(const struct attachment *attachment, const struct ruleset *ruleset)
+static void log_rules(const struct ruleset *ruleset)
 {
     size_t count = ruleset_acknowledgment_count(ruleset);
     struct text list;
 
-    if (!offloads(attachment))
-        return;
-    if (count == 0) {
-        log_info("acknowledgments are offloaded: no rule can match them");
-        return;
-    }
     text_init(&list);
     for (size_t i = 0; i < count && i < NAMED_RULES; i++) {
         const struct rule *rule = ruleset_acknowledgment_rule(ruleset, i);
@@ -39,22 +28,25 @@ void acknowledgments_log(const struct attachment *attachment, const struct rules
     text_clear(&list);
 }
 
-void acknowledgments_reload(const struct attachment *attachment, const struct ruleset *ruleset)
+void acknowledgments_apply(const struct attachment *attachment, const struct ruleset *ruleset)
 {
-    struct connection_mark mark;
+    const struct firewall_offload *offload = attachment ? &attachment_firewall(attachment)->offload : NULL;
     size_t changed = 0;
     int err;
 
-    if (!offloads(attachment))
+    if (!offload || !offload->acknowledge)
         return;
-    mark.mark = attachment_firewall(attachment)->offload.acknowledge_mark;
-    mark.mask = attachment_firewall(attachment)->offload.acknowledge_mask;
-    err = ruleset_acknowledgment_count(ruleset) > 0 ? connections_unmark(&mark, 1, &changed) : 0;
+    if (ruleset_acknowledgment_count(ruleset) == 0) {
+        log_info("acknowledgments are offloaded: no rule can match them");
+        return;
+    }
+    log_rules(ruleset);
+    err = connections_unmark(&(const struct connection_mark){ offload->acknowledge_mark, offload->acknowledge_mask }, 1,
+                             &changed);
     if (err)
         log_error("acknowledgments of existing connections are not queued until their next other packet, because the "
                   "mark nft.offload.acknowledgment-mark cannot be removed: %s",
                   strerror(-err));
-    acknowledgments_log(attachment, ruleset);
 }
 
 void acknowledgments_json(struct text *out, const struct attachment *attachment, const struct ruleset *ruleset,

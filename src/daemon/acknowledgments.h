@@ -13,11 +13,10 @@ struct ruleset;
 
 /* In all functions `attachment` may be NULL: there is no sluice table. Then they do nothing. */
 
-/* Logs whether acknowledgments are offloaded with this ruleset, and the rules that prevent it. */
-void acknowledgments_log(const struct attachment *attachment, const struct ruleset *ruleset);
-/* Called after a reload, when all workers use the ruleset: if rules need acknowledgments, removes the mark from all
- * connections, so that the kernel queues their next acknowledgments. Logs as acknowledgments_log(). */
-void acknowledgments_reload(const struct attachment *attachment, const struct ruleset *ruleset);
+/* Called when all workers use the ruleset, at the start and after a reload: if rules need acknowledgments, removes the
+ * mark from all connections, which a previous ruleset or engine may have left, so that the kernel queues their next
+ * acknowledgments. Logs whether acknowledgments are offloaded, and the rules that prevent it. */
+void acknowledgments_apply(const struct attachment *attachment, const struct ruleset *ruleset);
 /* Writes the member `offload`: the packets and bytes that the kernel handled without queueing them, and the state of
  * acknowledgments. Writes nothing if nothing is offloaded. */
 void acknowledgments_json(struct text *out, const struct attachment *attachment, const struct ruleset *ruleset,

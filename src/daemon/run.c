@@ -466,7 +466,7 @@ static int start_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     if (!engine->is_sensor) {
         conntrack_data_log(engine->workers, engine->worker_count, engine->options->config, engine->ruleset);
         offload_probe_kernel(engine->workers, engine->worker_count, &engine->firewall.offload, &engine->shared.offload);
-        acknowledgments_log(engine->attachment, engine->ruleset);
+        acknowledgments_apply(engine->attachment, engine->ruleset);
     }
     queue_monitor_load(engine->monitor);
     engine->mode = (struct mode_control){
@@ -579,7 +579,7 @@ static void poll_reload(struct engine *engine)
             attachment_reread_lists(engine->attachment, config);
             warn_about_file_store(engine);
             conntrack_data_check(engine->workers, engine->is_sensor ? 0 : engine->worker_count, engine->ruleset);
-            acknowledgments_reload(engine->attachment, engine->ruleset);
+            acknowledgments_apply(engine->attachment, engine->ruleset);
             setup_log_skipped_rules(ruleset_rules(engine->ruleset));
             setup_report_skipped_rules(ruleset_rules(engine->ruleset), engine->output);
         }
