@@ -328,3 +328,12 @@ void stream_rig_play(const char *name, const char *const *script)
                       expected, got);
     }
 }
+
+uint64_t stream_rig_counter(const char *name)
+{
+    for (size_t i = 0; i < stream_counter_count(); i++) {
+        if (strcmp(stream_counter_name(i), name) == 0)
+            return stream_counter_value(stream_rig.stream, i);
+    }
+    ck_abort_msg("no counter %s", name);
+}

@@ -74,5 +74,6 @@ void stream_rig_send_line(const char *text);
 const char *stream_rig_state_name(void);
 void stream_rig_describe(char *out, size_t size);
 void stream_rig_play(const char *name, const char *const *script);
+uint64_t stream_rig_counter(const char *name); /* a counter of src/stream */
 
 #endif

@@ -33,15 +33,6 @@ static void conntrack_says(const struct conntrack_text *text, uint32_t info)
     stream_rig.conntrack = (struct packet_conntrack){ ct.bytes, (uint32_t)ct.length, info };
 }
 
-static uint64_t counter(const char *name)
-{
-    for (size_t i = 0; i < stream_counter_count(); i++) {
-        if (strcmp(stream_counter_name(i), name) == 0)
-            return stream_counter_value(stream_rig.stream, i);
-    }
-    ck_abort_msg("no counter %s", name);
-}
-
 enum says { NOTHING, KNOWN, ONE_SIDED, ANSWERED, HANDSHAKE_ONLY, OTHERS };
 
 static const struct {
@@ -139,7 +130,7 @@ START_TEST(whether_it_is_picked_up)
     say(cases[_i].says, cases[_i].line[0] == '<');
     snprintf(name, sizeof(name), "case %d", _i);
     stream_rig_play(name, script);
-    ck_assert_uint_eq(counter("tcp.midstream_conntrack"), cases[_i].by_conntrack);
+    ck_assert_uint_eq(stream_rig_counter("tcp.midstream_conntrack"), cases[_i].by_conntrack);
     ck_assert_int_eq((stream_rig.packet.flags & PACKET_ESTABLISHED) != 0, cases[_i].by_conntrack);
 }
 END_TEST
@@ -213,8 +204,8 @@ START_TEST(connection_is_found)
                                                     "> PA 1,4 'xyz' | established c:xyz", NULL });
     ck_assert_uint_eq(stream_rig.flow->client_port, 1234);
     ck_assert_uint_eq(look_up.calls, 1);
-    ck_assert_uint_eq(counter("tcp.conntrack_queries"), 1);
-    ck_assert_uint_eq(counter("tcp.midstream_conntrack"), 1);
+    ck_assert_uint_eq(stream_rig_counter("tcp.conntrack_queries"), 1);
+    ck_assert_uint_eq(stream_rig_counter("tcp.midstream_conntrack"), 1);
 }
 END_TEST
 
@@ -232,7 +223,7 @@ START_TEST(connection_cannot_be_looked_up)
     open_look_up(-EAGAIN, TCP_CONNTRACK_ESTABLISHED, IP_CT_ESTABLISHED);
     stream_rig_play("limit", (const char *const[]){ "> PA 1,1 'abc' | none =midstream", NULL });
     ck_assert(stream_rig.verdict.undecided);
-    ck_assert_uint_eq(counter("tcp.conntrack_undecided"), 1);
+    ck_assert_uint_eq(stream_rig_counter("tcp.conntrack_undecided"), 1);
     look_up.result = 0;
     stream_rig_play("later", (const char *const[]){ "> PA 1,1 'abc' | established c:abc", NULL });
     ck_assert(!stream_rig.verdict.undecided);
@@ -335,7 +326,7 @@ START_TEST(unknown_scales_are_the_most_there_is)
     conntrack_says(&text, IP_CT_ESTABLISHED);
     stream_rig_play("scales", (const char *const[]){ "> A 1,1 win=100 | established", "< A 1,1 win=100 | established",
                                                      "> A 1,500000 win=100 | established", NULL });
-    ck_assert_uint_eq(counter("tcp.midstream_conntrack"), 1);
+    ck_assert_uint_eq(stream_rig_counter("tcp.midstream_conntrack"), 1);
 }
 END_TEST
 

@@ -9,15 +9,6 @@
 
 #define HANDSHAKE "> S 0,0", "< SA 0,1", "> A 1,1"
 
-static uint64_t counter(const char *name)
-{
-    for (size_t i = 0; i < stream_counter_count(); i++) {
-        if (strcmp(stream_counter_name(i), name) == 0)
-            return stream_counter_value(stream_rig.stream, i);
-    }
-    ck_abort_msg("no counter %s", name);
-}
-
 /* A server with SYN cookies answers all SYNs of a flood; the sessions must not stay forever. */
 static void flood_answered(unsigned clients)
 {
@@ -49,13 +40,13 @@ START_TEST(answered_half_open_sessions_give_way)
     stream_rig.options.memcap = 16 << 10;
     stream_rig_open();
     complete_during_flood();
-    ck_assert_uint_gt(counter("tcp.ssn_memcap_drop"), 0);
-    ck_assert_uint_eq(counter("tcp.ssn_restored"), 1);
+    ck_assert_uint_gt(stream_rig_counter("tcp.ssn_memcap_drop"), 0);
+    ck_assert_uint_eq(stream_rig_counter("tcp.ssn_restored"), 1);
 
     uint64_t sessions, data;
 
     stream_count_evictions(stream_rig.stream, &sessions, &data);
-    ck_assert_uint_eq(sessions, counter("tcp.ssn_memcap_drop") + counter("tcp.ssn_evicted"));
+    ck_assert_uint_eq(sessions, stream_rig_counter("tcp.ssn_memcap_drop") + stream_rig_counter("tcp.ssn_evicted"));
 }
 END_TEST
 
@@ -64,8 +55,8 @@ START_TEST(flows_of_half_open_connections_give_way)
     stream_rig.flow_options.memcap = 16 << 10;
     stream_rig_open();
     complete_during_flood();
-    ck_assert_uint_eq(counter("tcp.ssn_memcap_drop"), 0);
-    ck_assert_uint_ge(counter("tcp.ssn_restored"), 1);
+    ck_assert_uint_eq(stream_rig_counter("tcp.ssn_memcap_drop"), 0);
+    ck_assert_uint_ge(stream_rig_counter("tcp.ssn_restored"), 1);
 }
 END_TEST
 
@@ -231,7 +222,7 @@ START_TEST(records_go_to_the_next_engine)
     stream_rig.client = 1;
     stream_rig_play("completed", (const char *const[]){ "> PA 1,1 'abc' ts=11/90 | established c:abc",
                                                         "< PA 1,4 'def' ts=91/11 | established s:def", NULL });
-    ck_assert_uint_eq(counter("tcp.ssn_restored"), 1);
+    ck_assert_uint_eq(stream_rig_counter("tcp.ssn_restored"), 1);
 }
 END_TEST
 

@@ -564,15 +564,6 @@ END_TEST
 
 /* --- Beyond scripts ------------------------------------------------------------------------------- */
 
-static uint64_t counter(const char *name)
-{
-    for (size_t i = 0; i < stream_counter_count(); i++) {
-        if (strcmp(stream_counter_name(i), name) == 0)
-            return stream_counter_value(stream_rig.stream, i);
-    }
-    ck_abort_msg("no counter %s", name);
-}
-
 START_TEST(counts)
 {
     const char *const lines[] = { HANDSHAKE, "> PA 1,1 'abc'", "> PA 1,1 'abX'", "> R 9,0", "> A 1,1 badsum" };
@@ -580,145 +571,20 @@ START_TEST(counts)
     stream_rig_open();
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
         stream_rig_send_line(lines[i]);
-    ck_assert_uint_eq(counter("tcp.sessions"), 1);
-    ck_assert_uint_eq(counter("tcp.active_sessions"), 1);
-    ck_assert_uint_eq(counter("tcp.syn"), 1);
-    ck_assert_uint_eq(counter("tcp.synack"), 1);
-    ck_assert_uint_eq(counter("tcp.rst"), 1);
-    ck_assert_uint_eq(counter("tcp.overlap"), 1);
-    ck_assert_uint_eq(counter("tcp.overlap_diff_data"), 1);
-    ck_assert_uint_eq(counter("tcp.invalid_checksum"), 1);
-    ck_assert_uint_eq(counter("stream.reassembly_overlap_different_data"), 1);
-    ck_assert_uint_gt(counter("tcp.reassembly_memuse"), 0);
+    ck_assert_uint_eq(stream_rig_counter("tcp.sessions"), 1);
+    ck_assert_uint_eq(stream_rig_counter("tcp.active_sessions"), 1);
+    ck_assert_uint_eq(stream_rig_counter("tcp.syn"), 1);
+    ck_assert_uint_eq(stream_rig_counter("tcp.synack"), 1);
+    ck_assert_uint_eq(stream_rig_counter("tcp.rst"), 1);
+    ck_assert_uint_eq(stream_rig_counter("tcp.overlap"), 1);
+    ck_assert_uint_eq(stream_rig_counter("tcp.overlap_diff_data"), 1);
+    ck_assert_uint_eq(stream_rig_counter("tcp.invalid_checksum"), 1);
+    ck_assert_uint_eq(stream_rig_counter("stream.reassembly_overlap_different_data"), 1);
+    ck_assert_uint_gt(stream_rig_counter("tcp.reassembly_memuse"), 0);
     flow_table_end_all(stream_rig.flows, FLOW_END_SHUTDOWN);
-    ck_assert_uint_eq(counter("tcp.active_sessions"), 0);
-    ck_assert_uint_eq(counter("tcp.memuse"), 0);
-    ck_assert_uint_eq(counter("tcp.reassembly_memuse"), 0);
-}
-END_TEST
-
-/* Opens as many sessions as there is memory for, and one more. */
-static void fill_sessions(bool answered)
-{
-    static const char *const lines[] = { HANDSHAKE };
-    unsigned count = answered ? 3 : 1;
-
-    stream_rig.options.memcap = 16 << 10;
-    stream_rig_open();
-    for (stream_rig.client = 1; stream_rig.verdict.exception == EXCEPTION_NONE && counter("tcp.ssn_memcap_drop") == 0;
-         stream_rig.client++)
-        for (unsigned i = 0; i < count && stream_rig.verdict.exception == EXCEPTION_NONE; i++)
-            stream_rig_send_line(lines[i]);
-}
-
-START_TEST(the_oldest_half_open_session_gives_way)
-{
-    fill_sessions(false);
-    ck_assert_int_eq(stream_rig.verdict.exception, EXCEPTION_NONE);
-    ck_assert_str_eq(stream_rig_state_name(), "syn_sent");
-    ck_assert_uint_eq(counter("tcp.ssn_memcap_drop"), 1);
-    stream_rig.client = 1;
-    stream_rig_send_line("< SA 0,1");
-    ck_assert_int_eq(stream_rig.verdict.exception, EXCEPTION_NONE);
-    ck_assert_uint_eq(counter("tcp.ssn_restored"), 1);
-    stream_rig_play("begun again", (const char *const[]){ "> PA 1,1 'abc' | established c:abc", NULL });
-    stream_rig.client = 3;
-    stream_rig_play("others stay", (const char *const[]){ "< SA 0,1 | syn_recv", "> A 1,1 | established", NULL });
-    flow_table_end_all(stream_rig.flows, FLOW_END_SHUTDOWN);
-    ck_assert_uint_eq(counter("tcp.active_sessions"), 0);
-}
-END_TEST
-
-START_TEST(established_sessions_do_not)
-{
-    fill_sessions(true);
-    ck_assert_int_eq(stream_rig.verdict.exception, EXCEPTION_STREAM_MEMCAP);
-    ck_assert(stream_rig.flow->flags & FLOW_NO_STREAM);
-
-    uint64_t sessions, data;
-
-    stream_count_evictions(stream_rig.stream, &sessions, &data);
-    ck_assert_uint_eq(sessions, 0); /* a session that was not created is no eviction */
-    ck_assert_uint_eq(counter("tcp.ssn_memcap_drop"), 1);
-    stream_rig.client = 1;
-    stream_rig_play("others stay", (const char *const[]){ "> PA 1,1 'abc' | established c:abc", NULL });
-}
-END_TEST
-
-/* Many short connections: finished sessions are evicted, so that no new one is refused. */
-START_TEST(sessions_that_are_over_give_way)
-{
-    static const char *const whole[] = { HANDSHAKE, "> FA 1,1", "< FA 1,2", "> A 2,2" };
-    struct flow *second = NULL;
-
-    stream_rig.options.memcap = 16 << 10;
-    stream_rig_open();
-    for (stream_rig.client = 1; counter("tcp.ssn_ended_early") < 3; stream_rig.client++) {
-        for (unsigned i = 0; i < sizeof(whole) / sizeof(whole[0]); i++) {
-            stream_rig_send_line(whole[i]);
-            ck_assert_int_eq(stream_rig.verdict.exception, EXCEPTION_NONE);
-        }
-        ck_assert_str_eq(stream_rig_state_name(), "closed");
-        if (stream_rig.client == 4)
-            second = stream_rig.flow;
-        ck_assert_uint_lt(stream_rig.client, 100);
-    }
-    ck_assert_uint_eq(counter("tcp.ssn_memcap_drop"), 0);
-    stream_rig.client = 4; /* the first session that is not evicted */
-    stream_rig_play("others stay", (const char *const[]){ "> A 2,2 | closed", NULL });
-    ck_assert_ptr_eq(stream_rig.flow, second);
-    flow_table_end_all(stream_rig.flows, FLOW_END_SHUTDOWN);
-    ck_assert_uint_eq(counter("tcp.active_sessions"), 0);
-}
-END_TEST
-
-/* A quarter of the memory is left for open connections. */
-START_TEST(closed_sessions_leave_room)
-{
-    static const char *const whole[] = { HANDSHAKE, "> FA 1,1", "< FA 1,2", "> A 2,2" };
-    static const char *const opened[] = { HANDSHAKE };
-    uint64_t closed;
-
-    stream_rig.options.memcap = 64 << 10;
-    stream_rig_open();
-    for (stream_rig.client = 1; counter("tcp.ssn_ended_early") < 1; stream_rig.client++) {
-        for (unsigned i = 0; i < sizeof(whole) / sizeof(whole[0]); i++)
-            stream_rig_send_line(whole[i]);
-        ck_assert_uint_lt(stream_rig.client, 200);
-    }
-    closed = counter("tcp.active_sessions");
-    ck_assert_uint_ge(closed, 20);
-    for (uint64_t n = 0; n < closed / 4; n++, stream_rig.client++) {
-        for (unsigned i = 0; i < sizeof(opened) / sizeof(opened[0]); i++)
-            stream_rig_send_line(opened[i]);
-        ck_assert_str_eq(stream_rig_state_name(), "established");
-    }
-    ck_assert_uint_le(counter("tcp.ssn_ended_early"), 2);
-    ck_assert_uint_ge(counter("tcp.active_sessions"), closed + closed / 4 - 1);
-    flow_table_end_all(stream_rig.flows, FLOW_END_SHUTDOWN);
-    ck_assert_uint_eq(counter("tcp.active_sessions"), 0);
-}
-END_TEST
-
-START_TEST(no_memory_for_data)
-{
-    char line[600] = "> PA 1,1 '";
-    unsigned seq = 1;
-
-    stream_rig.options.reassembly_memcap = 4096;
-    stream_rig.options.window[0] = 1 << 20; /* so that no memory is freed */
-    stream_rig_open();
-    stream_rig_send_line("> S 0,0 win=65535");
-    stream_rig_send_line("< SA 0,1 win=65535");
-    stream_rig_send_line("> A 1,1");
-    for (unsigned i = 0; i < 200 && stream_rig.verdict.exception == EXCEPTION_NONE; i++, seq += 400) {
-        snprintf(line, sizeof(line), "> PA %u,1 '%0400u'", seq, i);
-        stream_rig_send_line(line);
-    }
-    ck_assert_int_eq(stream_rig.verdict.exception, EXCEPTION_STREAM_REASSEMBLY);
-    ck_assert(!(stream_rig.packet.flags & PACKET_STREAM_ADDED));
-    ck_assert(packet_has_event(&stream_rig.packet, STREAM_EVENT_REASSEMBLY_INSERT_MEMCAP));
-    ck_assert_uint_ge(counter("tcp.segment_memcap_drop"), 1);
+    ck_assert_uint_eq(stream_rig_counter("tcp.active_sessions"), 0);
+    ck_assert_uint_eq(stream_rig_counter("tcp.memuse"), 0);
+    ck_assert_uint_eq(stream_rig_counter("tcp.reassembly_memuse"), 0);
 }
 END_TEST
 
@@ -782,7 +648,7 @@ START_TEST(all_is_yielded_at_the_end)
     stream_rig_take_views(FLOW_TO_SERVER, true);
     ck_assert_str_eq(stream_rig.yielded[FLOW_TO_SERVER], "abcghi");
     ck_assert(stream_rig.gap && stream_rig.end);
-    ck_assert_uint_eq(counter("tcp.reassembly_gap"), 0);
+    ck_assert_uint_eq(stream_rig_counter("tcp.reassembly_gap"), 0);
 }
 END_TEST
 
@@ -802,7 +668,7 @@ START_TEST(stopped_streams_give_their_memory_back)
     stream_rig_open();
     stream_rig_play("stop", (const char *const[]){ HANDSHAKE, "> PA 1,1 'abc' | established c:abc", NULL });
     stream_stop(stream_rig.stream, stream_rig.flow, FLOW_TO_SERVER);
-    ck_assert_uint_eq(counter("tcp.reassembly_memuse"), 0);
+    ck_assert_uint_eq(stream_rig_counter("tcp.reassembly_memuse"), 0);
     stream_rig_play("stopped",
                     (const char *const[]){ "> PA 4,1 'def' | established", "< PA 1,7 'x' | established s:x", NULL });
     ck_assert(stream_rig.packet.flags & PACKET_STREAM_ADDED);
@@ -893,11 +759,6 @@ int main(void)
     tcase_add_loop_test(scripts, script, 0, sizeof(cases) / sizeof(cases[0]));
     tcase_add_checked_fixture(other, stream_rig_setup, stream_rig_teardown);
     tcase_add_test(other, counts);
-    tcase_add_test(other, the_oldest_half_open_session_gives_way);
-    tcase_add_test(other, sessions_that_are_over_give_way);
-    tcase_add_test(other, closed_sessions_leave_room);
-    tcase_add_test(other, established_sessions_do_not);
-    tcase_add_test(other, no_memory_for_data);
     tcase_add_test(other, rewrites_what_contradicts);
     tcase_add_test(other, urgent_data_goes_on_as_what_it_was_inspected_as);
     tcase_add_test(other, all_is_yielded_at_the_end);

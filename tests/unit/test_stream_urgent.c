@@ -16,15 +16,6 @@ static void begin(void)
     stream_rig_play("handshake", (const char *const[]){ HANDSHAKE, "> PA 1,1 'GOOD' | established c:GOOD", NULL });
 }
 
-static uint64_t counter(const char *name)
-{
-    for (size_t i = 0; i < stream_counter_count(); i++) {
-        if (strcmp(stream_counter_name(i), name) == 0)
-            return stream_counter_value(stream_rig.stream, i);
-    }
-    ck_abort_msg("no counter %s", name);
-}
-
 /* Returns all readings of the client's bytes at `offset` other than that of the chunks, each followed by a blank. */
 static const char *readings(const char *text, uint64_t offset)
 {
@@ -60,7 +51,7 @@ START_TEST(the_flag_stays_and_the_stream_has_two_readings)
     stream_rig_send_line("> PAU 5,1 'malXicious' urg=4"); /* retransmitted with the same urgent position */
     ck_assert(goes_on_urgent());
     ck_assert_str_eq(readings("malXicious", 4), "GOODmalicious ");
-    ck_assert_uint_eq(counter("tcp.urgent_cleared"), 0);
+    ck_assert_uint_eq(stream_rig_counter("tcp.urgent_cleared"), 0);
 }
 END_TEST
 
@@ -103,7 +94,7 @@ START_TEST(one_too_many_is_no_longer_urgent)
     ck_assert(stream_rig.packet.new_data && !stream_rig.verdict.drop);
     ck_assert_uint_eq(stream_rig.packet.new_data[stream_rig.packet.transport - stream_rig.packet.data + 13] & TCP_URG,
                       0);
-    ck_assert_uint_eq(counter("tcp.urgent_cleared"), 1);
+    ck_assert_uint_eq(stream_rig_counter("tcp.urgent_cleared"), 1);
     /* Four urgent bytes give fifteen further readings; the last one is without all of them. */
     ck_assert_str_eq(strstr(readings("5", 8), "GOOD15 "), "GOOD15 GOOD5 ");
 }
