@@ -475,6 +475,9 @@ bool output_is_written(const struct output *output, uint64_t ticket);
 /* Waits until all events that the ports have recorded are written and counted, so that counters read afterwards do not
  * depend on the progress of the thread. For replay. No port may record events until it returns. */
 void output_settle(struct output *output);
+/* Sets `pcap_filename` of all further events, after those that were recorded before are written. For replay, as
+ * output_settle(). Returns 0 or -ENOMEM. */
+int output_set_pcap_file(struct output *output, const char *path);
 
 /* Events written and lost, by kind. Any thread may read the counters. */
 struct output_counters {

@@ -21,8 +21,14 @@ struct replay_options {
     const struct config *config;
     const char *const *rule_files;
     size_t rule_file_count;
-    const char *const *captures;
+    const char *const *captures; /* files, "-" for standard input, and folders of files */
     size_t capture_count;
+    bool recursive;          /* also inspect the files in subfolders of folders */
+    bool continuous;         /* all captures are folders: wait for further files in them, until SIGINT or SIGTERM */
+    bool deletes;            /* delete each file after all of its packets were inspected */
+    unsigned delay_seconds;  /* inspect files of a folder that have not changed for this time; 0: all */
+    const char *done_marker; /* inspect files of a folder beside which there is a file with this suffix; NULL: by
+                                delay_seconds */
     const char *log_dir;
     unsigned workers; /* number of inspecting threads besides the reading thread; 0 or 1: the calling thread reads and
                          inspects */

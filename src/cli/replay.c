@@ -2,7 +2,9 @@
 /* `sluice replay`: inspects capture files with the code of the daemon. */
 #include "query.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sluice/replay.h"
@@ -15,8 +17,15 @@ enum {
     OPTION_NO_CONSOLE,
     OPTION_WORKERS,
     OPTION_SOCKET,
-    OPTION_COSTS
+    OPTION_COSTS,
+    OPTION_RECURSIVE,
+    OPTION_CONTINUOUS,
+    OPTION_DELAY,
+    OPTION_DONE_MARKER,
+    OPTION_DELETE,
 };
+
+enum { MAX_DELAY = 86400, DEFAULT_DELAY = 30 };
 
 struct arguments {
     struct cli_input input;
@@ -25,6 +34,10 @@ struct arguments {
     const char *log_dir;
     const char *socket; /* the argument of --unix-socket; NULL: none */
     unsigned long workers;
+    bool recursive, continuous, deletes, has_delay;
+    unsigned long delay;       /* seconds, if has_delay */
+    const char *done_marker;   /* NULL: none */
+    const char *folder_option; /* the last option of these, for messages; NULL: none */
     bool inline_mode, console;
     enum { COSTS_NONE, COSTS_TABLE, COSTS_JSON } costs;
 };
@@ -49,6 +62,24 @@ static const struct cli_option options[] = {
       .argument = "NUMBER",
       .help = "inspect with this number of threads, 1 to 64 (default 1); the events do not depend on it" },
     CLI_ROW_SET,
+    { .id = OPTION_RECURSIVE, .name = "recursive", .help = "also inspect the files in the subfolders of a folder" },
+    { .id = OPTION_CONTINUOUS,
+      .name = "continuous",
+      .help = "wait for further files in the folders, until SIGINT or SIGTERM" },
+    { .id = OPTION_DELAY,
+      .name = "delay",
+      .group = "ready",
+      .argument = "SECONDS",
+      .help = "inspect a file of a folder when it has not changed for this time, 0 to 86400 (default: 30 with "
+              "--continuous, else 0)" },
+    { .id = OPTION_DONE_MARKER,
+      .name = "done-marker",
+      .group = "ready",
+      .argument = "SUFFIX",
+      .help = "inspect a file of a folder when there is a file with its name and this suffix, such as `.done`" },
+    { .id = OPTION_DELETE,
+      .name = "delete",
+      .help = "delete each file, with its marker, when all of its packets were inspected" },
     { .id = OPTION_CONSOLE,
       .name = "console",
       .group = "console",
@@ -73,7 +104,28 @@ static int handle_option(void *user, const struct cli_option *option, const char
 {
     struct arguments *arguments = user;
 
+    if (option->id >= OPTION_RECURSIVE)
+        arguments->folder_option = option->name;
     switch (option->id) {
+    case OPTION_RECURSIVE:
+        arguments->recursive = true;
+        break;
+    case OPTION_CONTINUOUS:
+        arguments->continuous = true;
+        break;
+    case OPTION_DELETE:
+        arguments->deletes = true;
+        break;
+    case OPTION_DELAY:
+        arguments->has_delay = true;
+        return cli_number(&command_replay, option, value, 0, MAX_DELAY, &arguments->delay);
+    case OPTION_DONE_MARKER:
+        if (strchr(value, '/')) {
+            cli_error(&command_replay, "--done-marker needs the end of a file name such as .done, not '%s'", value);
+            return EXIT_USAGE;
+        }
+        arguments->done_marker = value;
+        break;
     case OPTION_LOG_DIR:
         arguments->log_dir = value;
         break;
@@ -129,6 +181,13 @@ static int replay(const struct arguments *arguments, const struct config *config
         .rule_file_count = input->rules.count,
         .captures = arguments->captures,
         .capture_count = arguments->capture_count,
+        .recursive = arguments->recursive,
+        .continuous = arguments->continuous,
+        .deletes = arguments->deletes,
+        .delay_seconds = arguments->has_delay    ? (unsigned)arguments->delay
+                         : arguments->continuous ? DEFAULT_DELAY
+                                                 : 0,
+        .done_marker = arguments->done_marker,
         .log_dir = arguments->log_dir,
         .workers = (unsigned)arguments->workers,
         .inline_mode = arguments->inline_mode,
@@ -166,13 +225,22 @@ static int load_and_replay(const struct arguments *arguments)
         code = EXIT_FAILED;
     rejected = code != 0;
     for (size_t i = 0; i < arguments->capture_count && !rejected; i++) {
-        bool is_stdin = strcmp(arguments->captures[i], "-") == 0;
+        const char *path = arguments->captures[i];
+        bool is_stdin = strcmp(path, "-") == 0, is_folder;
+        struct stat status;
 
+        is_folder = !is_stdin && stat(path, &status) == 0 && S_ISDIR(status.st_mode);
         if (is_stdin && reads_stdin) {
             cli_error(&command_replay, "standard input (-) can be given only once");
             code = EXIT_USAGE;
-        } else if (!is_stdin && !cli_files_readable(&command_replay, &arguments->captures[i], 1)) {
+        } else if (is_folder && access(path, R_OK | X_OK)) {
+            cli_error(&command_replay, "cannot read '%s': %s", path, strerror(errno));
             code = EXIT_FAILED;
+        } else if (!is_folder && !is_stdin && !cli_files_readable(&command_replay, &path, 1)) {
+            code = EXIT_FAILED;
+        } else if (!is_folder && arguments->continuous) {
+            cli_error(&command_replay, "--continuous needs folders, and '%s' is none", path);
+            code = EXIT_USAGE;
         }
         reads_stdin |= is_stdin;
     }
@@ -195,6 +263,11 @@ static int run_replay(int argc, char **argv)
                   argv[first]);
         code = EXIT_USAGE;
     }
+    if (code < 0 && arguments.socket && arguments.folder_option) {
+        cli_error(&command_replay, "--%s and --unix-socket cannot be combined: clients of the socket request it",
+                  arguments.folder_option);
+        code = EXIT_USAGE;
+    }
     if (code < 0 && !arguments.socket && first >= argc) {
         cli_error(&command_replay, "no capture file given: sluice replay --rules FILE CAPTURE...");
         code = EXIT_USAGE;
@@ -212,12 +285,16 @@ const struct command command_replay = {
     .name = "replay",
     .usage = "[OPTION]... CAPTURE...|--unix-socket PATH",
     .summary = "Inspect capture files (pcap or pcapng) in place of a queue",
-    .help = "Reads the files in the given order as one stream of packets and writes the events. An unknown setting is "
-            "ignored with\n"
-            "a warning, so that a configuration for another version can be used.\n"
-            "A file may be compressed with gzip, zstd or LZ4. `-` is standard input, for example from `tcpdump -w -`; "
-            "packets of a\n"
-            "pipe are inspected when they arrive, and SIGINT and SIGTERM end the replay as the end of the pipe does.",
+    .help =
+        "Reads the files in the given order as one stream of packets and writes the events. An unknown setting is "
+        "ignored with\n"
+        "a warning, so that a configuration for another version can be used.\n"
+        "If a folder is given, all capture files in it are read in the order of their first packets; other files are "
+        "named and\n"
+        "skipped.\n"
+        "A file may be compressed with gzip, zstd or LZ4. `-` is standard input, for example from `tcpdump -w -`; "
+        "packets of a\n"
+        "pipe are inspected when they arrive, and SIGINT and SIGTERM end the replay as the end of the pipe does.",
     .options = options,
     .argument = CLI_ARGUMENT_FILES,
     .run = run_replay,

@@ -714,6 +714,19 @@ void output_settle(struct output *output)
         nanosleep(&pause, NULL);
 }
 
+int output_set_pcap_file(struct output *output, const char *path)
+{
+    char *copy = strdup(path);
+
+    if (!copy)
+        return -ENOMEM;
+    output_settle(output);
+    free(output->pcap_file_name);
+    output->pcap_file_name = copy;
+    output->options.eve.pcap_file_name = copy;
+    return 0;
+}
+
 void output_counters(const struct output *output, struct output_counters *out)
 {
     const struct event_counters *own = &output->counters;

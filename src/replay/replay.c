@@ -39,10 +39,22 @@
 #include "sluice/stats.h"
 #include "sluice/worker.h"
 
+#include "capture_folder.h"
 #include "replay_workers.h"
+
+enum { WATCH_MS = 1000 };
+
+/* A capture file. */
+struct input {
+    const char *path; /* of the options or of a folder */
+    bool is_in_folder;
+};
 
 struct replay {
     const struct replay_options *options;
+    struct capture_folder **folders; /* for each capture of the options; NULL: it is a file */
+    struct input *inputs;            /* all files, in the order of the replay; none with options->continuous */
+    size_t input_count;
     struct ruleset *ruleset;
     struct output *output;
     struct pipeline_shared shared;
@@ -51,6 +63,7 @@ struct replay {
     unsigned worker_count;
     struct replay_workers *threads; /* NULL: one worker, in the calling thread */
     struct checksum_sample checksum_sample;
+    bool names_files;           /* events have the name of the capture file */
     struct capture *capture;    /* the capture file that is read now */
     uint64_t first_ns, last_ns; /* times of the first and the last packet read so far */
     int stop_fd;                /* the replay ends when this descriptor is readable; 0: no descriptor */
@@ -117,8 +130,10 @@ static int replay_packets(struct replay *replay)
     return err ? err : count;
 }
 
+/* Returns 0 when the whole file was inspected, 1 when the rest of it was skipped, or -errno with a line in `error`. */
 static int replay_file(struct replay *replay, const char *path, char error[ENGINE_ERROR_SIZE])
 {
+    bool is_cut = false;
     const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
     char cause[CAPTURE_ERROR_SIZE];
     int err = pcap_file_open(&replay->capture, path, replay->stop_fd, cause);
@@ -137,6 +152,7 @@ static int replay_file(struct replay *replay, const char *path, char error[ENGIN
         /* The capture file is truncated: the packets before its end were inspected. */
         log_warning("%s: %s; the rest of the file is skipped", name, pcap_file_error(replay->capture));
         err = -ENODATA;
+        is_cut = true;
     }
     if (err == -EBADMSG)
         snprintf(error, ENGINE_ERROR_SIZE, "%s: %s", name, pcap_file_error(replay->capture));
@@ -160,7 +176,43 @@ static int replay_file(struct replay *replay, const char *path, char error[ENGIN
     }
     capture_close(replay->capture);
     replay->capture = NULL;
-    return err == -ENODATA ? 0 : err;
+    return err == -ENODATA ? is_cut : err;
+}
+
+/* Inspects a file. A file of a folder that cannot be inspected is left out with a message. */
+static int replay_input(struct replay *replay, const struct input *input, char error[ENGINE_ERROR_SIZE])
+{
+    const struct replay_options *options = replay->options;
+    int err;
+
+    if (replay->names_files) {
+        if (replay->threads)
+            replay_workers_wait(replay->threads);
+        if (output_set_pcap_file(replay->output, input->path)) {
+            snprintf(error, ENGINE_ERROR_SIZE, "%s: out of memory", input->path);
+            return -ENOMEM;
+        }
+    }
+    err = replay_file(replay, input->path, error);
+    if (err < 0 && input->is_in_folder && err != -ENOMEM) {
+        log_warning("%s; the file is skipped", error);
+        error[0] = '\0';
+        return 0;
+    }
+    if (err == 0 && options->deletes && !is_stopped(replay)) {
+        if (replay->threads)
+            replay_workers_wait(replay->threads);
+        if (unlink(input->path))
+            log_warning("cannot delete %s: %s", input->path, strerror(errno));
+        if (options->done_marker && input->is_in_folder) {
+            char marker[4096];
+            int length = snprintf(marker, sizeof(marker), "%s%s", input->path, options->done_marker);
+
+            if (length > 0 && (size_t)length < sizeof(marker) && unlink(marker))
+                log_warning("cannot delete %s: %s", marker, strerror(errno));
+        }
+    }
+    return err < 0 ? err : 0;
 }
 
 static void print_diag(const struct diag *diag)
@@ -213,8 +265,7 @@ static int open_output(struct replay *replay, char error[ENGINE_ERROR_SIZE])
         out.console = stdout;
         out.console_colour = isatty(STDOUT_FILENO);
     }
-    if (options->capture_count > 0)
-        out.eve.pcap_file_name = options->captures[0];
+    replay->names_files = out.eve.pcap_file;
     err = output_open(&replay->output, &out, replay->worker_count, cause);
     if (err)
         snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
@@ -254,7 +305,7 @@ static bool is_pipe(const char *path)
 {
     struct stat status;
 
-    return strcmp(path, "-") == 0 || stat(path, &status) || !S_ISREG(status.st_mode);
+    return strcmp(path, "-") == 0 || stat(path, &status) || !(S_ISREG(status.st_mode) || S_ISDIR(status.st_mode));
 }
 
 /* Reads all captures once to find pairs of addresses whose packets must reach the same worker. Errors of a file are
@@ -263,8 +314,8 @@ static void group_addresses(struct replay *replay)
 {
     struct packet *batch[CAPTURE_MAX_BATCH];
 
-    for (size_t i = 0; i < replay->options->capture_count; i++) {
-        const char *path = replay->options->captures[i];
+    for (size_t i = 0; i < replay->input_count; i++) {
+        const char *path = replay->inputs[i].path;
         char cause[CAPTURE_ERROR_SIZE];
         struct capture *capture = NULL;
         int count;
@@ -278,24 +329,102 @@ static void group_addresses(struct replay *replay)
     }
 }
 
-/* Opens and closes each capture, so that a file which is no capture is reported before the files of the output are
- * created. */
-static int check_captures(const struct replay_options *options, char error[ENGINE_ERROR_SIZE])
+static int add_input(struct replay *replay, const char *path, bool is_in_folder)
 {
+    size_t count = replay->input_count;
+    struct input *more = replay->inputs;
+
+    if ((count & (count - 1)) == 0) /* the room is the next power of two */
+        more = realloc(more, (count ? 2 * count : 1) * sizeof(*more));
+    if (!more)
+        return -ENOMEM;
+    replay->inputs = more;
+    more[replay->input_count++] = (struct input){ path, is_in_folder };
+    return 0;
+}
+
+/* Lists the files of a folder in the order of their first packets. */
+static int list_folder(struct replay *replay, size_t index)
+{
+    const struct replay_options *options = replay->options;
+    const struct capture_folder_options folder = {
+        .recursive = options->recursive,
+        .opens_files = true,
+        .delay_seconds = options->delay_seconds,
+        .done_marker = options->done_marker,
+    };
+    const char *path;
+    size_t before = replay->input_count;
+    int err = capture_folder_new(&replay->folders[index], options->captures[index], &folder);
+
+    if (err || options->continuous)
+        return err;
+    err = capture_folder_scan(replay->folders[index]);
+    while (!err && (path = capture_folder_next(replay->folders[index])))
+        err = add_input(replay, path, true);
+    if (!err && replay->input_count == before)
+        log_warning("%s: no capture files", options->captures[index]);
+    return err;
+}
+
+/* Lists the files of the captures. Opens and closes each, so that a file which is no capture is reported before the
+ * files of the output are created. */
+static int list_inputs(struct replay *replay, char error[ENGINE_ERROR_SIZE])
+{
+    const struct replay_options *options = replay->options;
     int err = 0;
 
+    replay->folders = calloc(options->capture_count + 1, sizeof(struct capture_folder *));
+    if (!replay->folders) {
+        snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
+        return -ENOMEM;
+    }
     for (size_t i = 0; i < options->capture_count && !err; i++) {
         const char *path = options->captures[i];
         char cause[CAPTURE_ERROR_SIZE];
         struct capture *capture = NULL;
+        struct stat status;
 
-        if (is_pipe(path))
+        if (strcmp(path, "-") != 0 && stat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
+            err = list_folder(replay, i);
+            if (err)
+                snprintf(error, ENGINE_ERROR_SIZE, "%s: %s", path, strerror(-err));
             continue;
-        err = pcap_file_open(&capture, path, 0, cause);
+        }
+        err = is_pipe(path) ? 0 : pcap_file_open(&capture, path, 0, cause);
         if (err)
             snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
-        else
+        else if ((err = add_input(replay, path, false)))
+            snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
+        if (capture)
             capture_close(capture);
+    }
+    return err;
+}
+
+/* Inspects the files of the folders when they are ready, until the replay is stopped. */
+static int watch_folders(struct replay *replay, char error[ENGINE_ERROR_SIZE])
+{
+    const struct replay_options *options = replay->options;
+    struct pollfd stop = { .fd = replay->stop_fd, .events = POLLIN };
+    int err = 0;
+
+    while (!err && !is_stopped(replay)) {
+        bool inspected = false;
+
+        for (size_t i = 0; i < options->capture_count && !err; i++) {
+            struct input input = { .is_in_folder = true };
+
+            err = capture_folder_scan(replay->folders[i]);
+            if (err)
+                snprintf(error, ENGINE_ERROR_SIZE, "%s: %s", options->captures[i], strerror(-err));
+            while (!err && !is_stopped(replay) && (input.path = capture_folder_next(replay->folders[i]))) {
+                err = replay_input(replay, &input, error);
+                inspected = true;
+            }
+        }
+        if (!err && !inspected)
+            poll(&stop, 1, WATCH_MS);
     }
     return err;
 }
@@ -370,6 +499,10 @@ int replay_load_rules(const struct replay_options *options, struct ruleset **out
 
 static void replay_clear(struct replay *replay)
 {
+    for (size_t i = 0; replay->folders && i < replay->options->capture_count; i++)
+        capture_folder_free(replay->folders[i]);
+    free(replay->folders);
+    free(replay->inputs);
     stats_free(replay->stats);
     replay_workers_free(replay->threads);
     for (unsigned i = 0; replay->workers && i < replay->worker_count; i++) {
@@ -408,12 +541,12 @@ static void finish(struct replay *replay)
                       replay->worker_count);
 }
 
-/* A pipe can be read for days: from now on, SIGINT and SIGTERM end the replay as the end of the pipe does. They end the
- * replay of other files at once. */
+/* A pipe can be read, and a folder be watched, for days: from now on, SIGINT and SIGTERM end such a replay as the end
+ * of the pipe does. They end the replay of other files at once. */
 static void open_stop_signals(struct replay *replay)
 {
     const struct replay_options *options = replay->options;
-    bool is_live = false;
+    bool is_live = options->continuous;
     sigset_t signals;
 
     replay->stop_fd = options->stop_fd;
@@ -450,7 +583,7 @@ int replay_run(const struct replay_options *options, char error[ENGINE_ERROR_SIZ
                              .worker_count = options->workers > 0 ? options->workers : 1,
                              .ruleset = options->ruleset };
     struct output_counters counters;
-    int err = check_captures(options, error);
+    int err = list_inputs(&replay, error);
 
     if (!err && !options->ruleset)
         err = replay_load_rules(options, &replay.ruleset, error);
@@ -469,8 +602,10 @@ int replay_run(const struct replay_options *options, char error[ENGINE_ERROR_SIZ
     }
     if (!err)
         err = open_workers(&replay, error);
-    for (size_t i = 0; i < options->capture_count && !err && !is_stopped(&replay); i++)
-        err = replay_file(&replay, options->captures[i], error);
+    for (size_t i = 0; i < replay.input_count && !err && !is_stopped(&replay); i++)
+        err = replay_input(&replay, &replay.inputs[i], error);
+    if (!err && options->continuous)
+        err = watch_folders(&replay, error);
     if (replay.stats)
         finish(&replay);
     for (unsigned i = 0; replay.stats && i < replay.worker_count; i++)

@@ -9,7 +9,6 @@
  */
 #include "sluice/replay.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <poll.h>
@@ -30,6 +29,8 @@
 #include "sluice/log.h"
 #include "sluice/rule.h"
 
+#include "capture_folder.h"
+
 enum { POLL_MS = 100, SCAN_SECONDS = 1, SOCKET_MODE = 0600, PATH_SIZE = 4096 };
 
 /* An entry of the list: a capture file or a folder of them. */
@@ -41,22 +42,14 @@ struct entry {
     bool removes;    /* remove each file after it was inspected without an error */
 };
 
-/* A file of the current folder. */
-struct seen_file {
-    char *name;
-    off_t size;
-    bool done;
-};
-
 struct list {
     const struct replay_options *options;
     struct control_server *server;
     struct ruleset *ruleset;
     struct entry *first, **last;
-    struct entry *current;        /* the entry that is processed; NULL: none */
-    char current_file[PATH_SIZE]; /* the file that the child inspects; "": none */
-    struct seen_file *seen;       /* files of the current folder */
-    size_t seen_count;
+    struct entry *current;         /* the entry that is processed; NULL: none */
+    char current_file[PATH_SIZE];  /* the file that the child inspects; "": none */
+    struct capture_folder *folder; /* the current entry; NULL: it is a file */
     uint64_t scanned_ns, started_ns;
     int64_t last_processed_ms; /* modification time of the last inspected file, in ms since 1970 */
     pid_t child;               /* 0: none */
@@ -77,11 +70,8 @@ static void free_entry(struct entry *entry)
 
 static void end_current(struct list *list)
 {
-    for (size_t i = 0; i < list->seen_count; i++)
-        free(list->seen[i].name);
-    free(list->seen);
-    list->seen = NULL;
-    list->seen_count = 0;
+    capture_folder_free(list->folder);
+    list->folder = NULL;
     free_entry(list->current);
     list->current = NULL;
     list->interrupted = false;
@@ -137,62 +127,21 @@ static void end_child(struct list *list)
     list->current_file[0] = '\0';
 }
 
-static int by_name(const struct dirent **left, const struct dirent **right)
-{
-    return strcmp((*left)->d_name, (*right)->d_name);
-}
-
-/* Returns the record of a file of the current folder, which is added if it is new; NULL: no memory. */
-static struct seen_file *get_seen(struct list *list, const char *name)
-{
-    struct seen_file *more;
-
-    for (size_t i = 0; i < list->seen_count; i++) {
-        if (strcmp(list->seen[i].name, name) == 0)
-            return &list->seen[i];
-    }
-    more = realloc(list->seen, (list->seen_count + 1) * sizeof(*more));
-    if (!more)
-        return NULL;
-    list->seen = more;
-    more[list->seen_count] = (struct seen_file){ .name = strdup(name), .size = -1 };
-    return more[list->seen_count].name ? &more[list->seen_count++] : NULL;
-}
-
-/* Starts the next file of the current folder, in the order of the names. In a folder that is watched, a file is ready
- * when it has kept its size since the last scan. Ends the entry if there is no further file, or the folder is gone. */
+/* Starts the next file of the current folder. Ends the entry if there is no further file, or the folder is gone. */
 static void continue_folder(struct list *list)
 {
     const struct entry *entry = list->current;
-    bool waits = entry->continuous;
-    struct dirent **names = NULL;
-    char path[PATH_SIZE];
-    int count;
+    const char *path = capture_folder_next(list->folder);
+    int err = 0;
 
-    if (waits && clock_monotonic_ns() - list->scanned_ns < SCAN_SECONDS * NS_PER_SECOND)
-        return;
-    list->scanned_ns = clock_monotonic_ns();
-    count = scandir(entry->path, &names, NULL, by_name);
-    for (int i = 0; i < count; i++) {
-        struct stat status;
-        struct seen_file *seen;
-        int length = snprintf(path, sizeof(path), "%s/%s", entry->path, names[i]->d_name);
-
-        if (list->child != 0 || length < 0 || (size_t)length >= sizeof(path) || stat(path, &status) ||
-            !S_ISREG(status.st_mode) || !(seen = get_seen(list, names[i]->d_name)) || seen->done)
-            continue;
-        if (waits && seen->size != status.st_size) {
-            seen->size = status.st_size;
-            continue;
-        }
-        seen->done = true;
-        start_child(list, path);
-        list->scanned_ns = 0; /* look for the next file as soon as this one is done */
+    if (!path && clock_monotonic_ns() - list->scanned_ns >= SCAN_SECONDS * NS_PER_SECOND) {
+        list->scanned_ns = clock_monotonic_ns();
+        err = capture_folder_scan(list->folder);
+        path = err ? NULL : capture_folder_next(list->folder);
     }
-    for (int i = 0; i < count; i++)
-        free(names[i]);
-    free(names);
-    if (count < 0 || (list->child == 0 && !waits))
+    if (path)
+        start_child(list, path);
+    else if (err || !entry->continuous)
         end_current(list);
 }
 
@@ -209,10 +158,20 @@ static void continue_list(struct list *list)
         if (!list->first)
             list->last = &list->first;
         list->scanned_ns = 0;
-        if (!list->current->is_folder)
+        if (!list->current->is_folder) {
             start_child(list, list->current->path);
+        } else {
+            const struct capture_folder_options folder = {
+                .delay_seconds = list->current->continuous ? SCAN_SECONDS : 0,
+            };
+
+            if (capture_folder_new(&list->folder, list->current->path, &folder)) {
+                log_error("cannot inspect %s: out of memory", list->current->path);
+                end_current(list);
+            }
+        }
     }
-    if (list->current && list->current->is_folder && list->child == 0)
+    if (list->folder && list->child == 0)
         continue_folder(list);
 }
 

@@ -372,6 +372,18 @@ void replay_workers_expire(struct replay_workers *all, uint64_t now_ns)
     send_all(all, ITEM_EXPIRE, now_ns);
 }
 
+void replay_workers_wait(struct replay_workers *all)
+{
+    for (unsigned i = 0; i < all->started; i++) {
+        struct replay_worker *worker = &all->workers[i];
+        uint64_t last_sent = atomic_load_explicit(&worker->last_sent, memory_order_relaxed);
+        unsigned tries = 0;
+
+        while (last_sent > 0 && atomic_load_explicit(&worker->next, memory_order_acquire) >> 1 <= last_sent)
+            back_off(&tries);
+    }
+}
+
 void replay_workers_finish(struct replay_workers *all, uint64_t now_ns)
 {
     send_all(all, ITEM_END, now_ns);

@@ -24,6 +24,8 @@ int replay_workers_start(struct replay_workers *all);
 void replay_workers_send(struct replay_workers *all, struct packet *pkt);
 /* Sends all workers the point in time `now_ns`, at which they end flows that have timed out. */
 void replay_workers_expire(struct replay_workers *all, uint64_t now_ns);
+/* Waits until the workers have inspected all packets that were sent. */
+void replay_workers_wait(struct replay_workers *all);
 /* Makes the workers inspect the remaining packets and end all flows, joins the threads, and copies the workers'
  * counters. */
 void replay_workers_finish(struct replay_workers *all, uint64_t now_ns);

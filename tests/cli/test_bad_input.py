@@ -75,6 +75,8 @@ VALUES = {
     (None, "log-dir"): [("/dev/null/x", 1, "/dev/null/x.*: Not a directory"),
                         ("good.rules", 1, "good.rules.*: Not a directory")],
     ("replay", "workers"): numbers(1, 64),
+    ("replay", "delay"): numbers(0, 86400),
+    ("replay", "done-marker"): words("needs the end of a file name", "/", "a/b"),
     ("replay", "costs"): words("--costs needs table or json", "x", "js", "tables"),
     ("sensor", "workers"): numbers(1, 256, "af-packet.workers"),
     ("sensor", "interface"): words("needs names of interfaces such as eth1,eth2", ",", "eth1,", ",eth1", "eth1,,eth2", "a b",
@@ -112,7 +114,7 @@ ABSENT, FOLDER = (1, "No such file or directory"), (1, "[Ii]s a directory")
 SECRET = (1, "Permission denied")
 YAML = {"absent": ABSENT, "folder": FOLDER, "secret": SECRET, "binary": (1, "binary: error: not YAML in UTF-8"),
         "huge": (1, "File too large"), "empty": None}
-CAPTURE = {"absent": ABSENT, "folder": FOLDER, "secret": SECRET, "binary": (1, "unknown file format"),
+CAPTURE = {"absent": ABSENT, "secret": SECRET, "binary": (1, "unknown file format"),
            "empty": (1, "truncated dump file")}
 RULE_FILES = {"absent": ABSENT, "folder": FOLDER, "secret": SECRET}
 RULES = {"absent": ABSENT, "folder": FOLDER, "secret": SECRET, "huge": (1, "File too large")}
@@ -143,7 +145,7 @@ SOCKETS = {"./absent": (1, "(no daemon listens on|cannot stop the daemon of) ./a
 # Contradictory options, by command.
 CONTRADICTIONS = {
     "run": [["--console", "--no-console"]],
-    "replay": [["--console", "--no-console"], ["--unix-socket", "s", "x.pcap"],
+    "replay": [["--console", "--no-console"], ["--delay", "1", "--done-marker", ".done"], ["--unix-socket", "s", "x.pcap"],
                ["--unix-socket", "s", "--costs", "table"]],
     "sensor": [["--console", "--no-console"]],
     "check": [["--compile", "--no-compile"]],

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tests of the inputs of `sluice replay`: standard input, pipes and compressed captures."""
+"""Tests of the inputs of `sluice replay`: standard input, pipes, compressed captures, and folders."""
 import bz2
+import contextlib
 import gzip
 import json
 import lzma
@@ -46,8 +47,16 @@ class ReplayInput(unittest.TestCase):
     def replay(self, *arguments, **options):
         return sluice(*self.arguments(*arguments), **options)
 
+    @contextlib.contextmanager
     def start(self, *arguments, **options):
-        return subprocess.Popen([SLUICE, *self.arguments(*arguments)], stderr=subprocess.PIPE, text=True, **options)
+        """Starts a replay, which is ended if the test fails."""
+        with subprocess.Popen([SLUICE, *self.arguments(*arguments)], stderr=subprocess.PIPE, text=True,
+                              **options) as process:
+            try:
+                yield process
+            finally:
+                if process.poll() is None:
+                    process.kill()
 
     def events(self, kind):
         try:
@@ -134,6 +143,119 @@ class ReplayInput(unittest.TestCase):
         code, _, err = self.replay("-", self.path("x.pcap"), "-")
         self.assertIn(code, (1, 2))
         self.assertRegex(err, r"standard input \(-\) can be given only once")
+
+    def make_folder(self):
+        """A folder with four captures, named in another order than that of their packets, and other files."""
+        os.makedirs(self.path("folder", "sub", "deep"))
+        self.write("folder/b.pcap", HEADER + record(40, 4) + record(50, 5))
+        self.write("folder/c", gzip.compress(HEADER + record(20, 2)))
+        self.write("folder/sub/a.pcap", HEADER + record(30, 3))
+        self.write("folder/sub/deep/z.pcap", HEADER + record(10, 1))
+        self.write("folder/notes.txt", b"no capture")
+        self.write("folder/.hidden.pcap", HEADER + record(5, 9))
+        self.write("folder/sub/empty", b"")
+
+    def test_folder(self):
+        self.make_folder()
+        for workers in ("1", "2"):
+            code, _, err = self.replay("--workers", workers, self.path("folder"))
+            self.assertEqual((code, self.hosts()), (0, [2, 4, 5]))
+            self.assertRegex(err, r"^sluice: .*folder/notes.txt: unknown file format; the file is skipped\n$")
+            code, _, err = self.replay("--workers", workers, "--recursive", self.path("folder") + "/")
+            self.assertEqual((code, self.hosts()), (0, [1, 2, 3, 4, 5]))
+            self.assertEqual(err.count("the file is skipped"), 2)
+        os.mkdir(self.path("none"))
+        code, _, err = self.replay(self.path("none"), self.path("folder/b.pcap"))
+        self.assertEqual((code, self.hosts()), (0, [4, 5]))
+        self.assertRegex(err, "^sluice: warning: .*/none: no capture files\n$")
+
+    def test_names_of_files_in_events(self):
+        self.make_folder()
+        for workers in ("1", "3"):
+            code = self.replay("--workers", workers, "--set", "eve.pcap-file=yes", self.path("folder"))[0]
+            self.assertEqual(code, 0)
+            self.assertEqual([os.path.basename(event["pcap_filename"]) for event in self.events("alert")],
+                             ["c", "b.pcap", "b.pcap"])
+
+    def test_delete(self):
+        self.make_folder()
+        data = gzip.compress(HEADER + record(60, 6))
+        self.write("folder/cut", data[:-1])
+        code, _, err = self.replay("--workers", "2", "--delete", self.path("folder"))
+        self.assertEqual((code, self.hosts()), (0, [2, 4, 5, 6]))
+        self.assertRegex(err, "cut: after packet 1: the gzip data is incomplete")
+        self.assertEqual(sorted(os.listdir(self.path("folder"))), [".hidden.pcap", "cut", "notes.txt", "sub"])
+
+    def test_done_markers(self):
+        self.make_folder()
+        self.write("folder/b.pcap.done", b"")
+        code, _, err = self.replay("--done-marker", ".done", "--delete", self.path("folder"))
+        self.assertEqual((code, err, self.hosts()), (0, "", [4, 5]))
+        self.assertEqual(sorted(os.listdir(self.path("folder"))), [".hidden.pcap", "c", "notes.txt", "sub"])
+
+    def test_continuous(self):
+        self.make_folder()
+        for workers in ("1", "2"):
+            with self.start("--workers", workers, "--continuous", "--delay", "2", "--recursive",
+                            self.path("folder")) as process:
+                # These files have just been written: they are inspected together, in the order of their packets.
+                self.wait(lambda: self.hosts() == [1, 2, 3, 4, 5])
+                with open(self.path("folder", "sub", "new.pcap"), "wb") as file:
+                    file.write(HEADER + record(60, 6))
+                    file.flush()
+                    for host in range(7, 10):  # a file that is written is not inspected
+                        time.sleep(1)
+                        file.write(record(60 + host, host))
+                        file.flush()
+                        self.assertEqual(len(self.hosts()), 5)
+                self.wait(lambda: self.hosts()[5:] == [6, 7, 8, 9])
+                self.assertNotIn(9, self.hosts("flow"))
+                process.send_signal(signal.SIGTERM)
+                err = process.communicate(timeout=60)[1]
+            self.assertEqual((process.returncode, err.count("\n")), (0, 2))
+            self.assertEqual(sorted(self.hosts("flow")), list(range(1, 10)))
+            self.assertEqual(len(self.events("stats")), 1)
+            os.remove(self.path("folder", "sub", "new.pcap"))
+            os.remove(self.path("out", "eve.json"))
+
+    def test_continuous_with_markers_and_deletion(self):
+        os.mkdir(self.path("folder"))
+        with self.start("--continuous", "--done-marker", ".done", "--delete", self.path("folder")) as process:
+            for host in (1, 2):  # the same name is used again
+                self.write("folder/a.pcap", HEADER + record(host, host))
+                time.sleep(1.5)
+                self.assertEqual(len(self.hosts()), host - 1)
+                self.write("folder/a.pcap.done", b"")
+                self.wait(lambda: os.listdir(self.path("folder")) == [])
+                self.wait(lambda: len(self.hosts()) == host)
+            self.write("folder/bad", b"no capture")
+            self.write("folder/bad.done", b"")
+            self.write("folder/b.pcap", HEADER + record(3, 3))
+            self.write("folder/b.pcap.done", b"")
+            self.wait(lambda: len(self.hosts()) == 3)
+            process.send_signal(signal.SIGINT)
+            err = process.communicate(timeout=60)[1]
+        self.assertEqual(process.returncode, 0)
+        self.assertRegex(err, "^sluice: .*folder/bad: unknown file format; the file is skipped\n$")
+        self.assertEqual(sorted(os.listdir(self.path("folder"))), ["bad", "bad.done"])
+
+    def test_a_watched_folder_that_disappears(self):
+        os.mkdir(self.path("folder"))
+        with self.start("--continuous", self.path("folder")) as process:
+            self.wait(lambda: os.path.exists(self.path("out", "eve.json")))
+            os.rmdir(self.path("folder"))
+            err = process.communicate(timeout=60)[1]
+        self.assertEqual(process.returncode, 1)
+        self.assertRegex(err, "^sluice replay: .*/folder: No such file or directory\n$")
+
+    def test_wrong_options(self):
+        self.write("a.pcap", HEADER)
+        for options, says in ((["--continuous", self.path("a.pcap")], "--continuous needs folders, and '.*a.pcap' is none"),
+                              (["--continuous", "-"], "--continuous needs folders, and '-' is none"),
+                              (["--recursive", "--unix-socket", "s"], "--recursive and --unix-socket cannot be combined")):
+            code, _, err = self.replay(*options)
+            self.assertEqual(code, 2)
+            self.assertRegex(err, says)
 
 
 if __name__ == "__main__":
