@@ -41,7 +41,7 @@ struct free_object {
 };
 
 struct chunk {
-    struct free_object *given_back; /* list of freed objects */
+    struct free_object *freed; /* list of freed objects */
     size_t fresh, used;
     bool idle; /* it was empty at the last call of pool_trim() */
 };
@@ -212,11 +212,11 @@ void *pool_alloc(struct pool *pool)
 
     size_t index = word * 64 + (size_t)__builtin_ctzll(pool->room[word]);
     struct chunk *chunk = &pool->chunks[index];
-    struct free_object *object = chunk->given_back;
+    struct free_object *object = chunk->freed;
 
     if (object) {
         ASAN_UNPOISON_MEMORY_REGION(object, pool->stride);
-        chunk->given_back = object->next;
+        chunk->freed = object->next;
     } else {
         object = (struct free_object *)(pool->objects + (index << CHUNK_SHIFT) + pool->stride * chunk->fresh++);
         ASAN_UNPOISON_MEMORY_REGION(object, pool->stride);
@@ -239,8 +239,8 @@ void pool_release(struct pool *pool, void *object)
 
     assert(pool->used > 0 && index < pool->chunk_count && chunk->used > 0 &&
            offset - (index << CHUNK_SHIFT) < pool->stride * chunk->fresh);
-    given->next = chunk->given_back;
-    chunk->given_back = given;
+    given->next = chunk->freed;
+    chunk->freed = given;
     chunk->used--;
     pool->used--;
     pool->room[index / 64] |= UINT64_C(1) << index % 64;

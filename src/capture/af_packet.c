@@ -9,7 +9,7 @@
  *
  * A ring checks its interface once a second, and at each error of the socket. When the interface is down, the kernel
  * keeps the socket and continues when it is up again. When it was removed or moved to another network namespace, the
- * socket is of no more use: it is closed after the last packets, and a new one is opened when there is an interface
+ * socket receives no more packets: it is closed after the last ones, and a new one is opened when there is an interface
  * with the configured name.
  *
  * Threads: the worker. Its state and the counters of the kernel are atomic, because the main thread reads them.
@@ -50,11 +50,11 @@ struct af_packet {
     uint16_t number; /* of the ring, among those of all interfaces */
     struct ring_socket socket;
     uint32_t block; /* index of the block that is read or comes next */
-    bool reading;   /* `frames` is a block of the program */
+    bool reading;   /* `frames` is at a block that was not returned to the kernel yet */
     struct ring_block frames;
     uint32_t largest_frame; /* of a packet of the MTU; larger ones are super-packets. 0: unknown */
     uint64_t check_ns;      /* when the interface is to be checked next (clock_monotonic_ns()) */
-    uint64_t close_ns;      /* when the socket of an interface that is gone is to be closed; 0: it is not */
+    uint64_t close_ns;      /* when to close the socket of an interface that is gone; 0: no close is due */
 
     _Atomic uint32_t state, error, ifindex;
     _Atomic uint64_t kernel_packets, kernel_drops, link_losses;
@@ -75,7 +75,7 @@ static void set_state(struct af_packet *ring, enum af_packet_state state, int er
     atomic_store_explicit(&ring->state, (uint32_t)state, memory_order_release);
 }
 
-/* Adds the counters of the kernel, which a reading resets. */
+/* Adds the kernel's counters; the kernel resets them when they are read. */
 static void read_statistics(struct af_packet *ring)
 {
     struct tpacket_stats_v3 statistics;
@@ -119,7 +119,7 @@ static void check_interface(struct af_packet *ring, uint64_t now_ns)
     socklen_t size = sizeof(address);
     struct ifreq request = { .ifr_ifindex = ring->socket.ifindex };
 
-    /* The kernel takes the interface from a socket when it is removed. */
+    /* When an interface is removed, the kernel unbinds the sockets that are bound to it. */
     if (getsockname(ring->socket.fd, (struct sockaddr *)&address, &size) ||
         address.sll_ifindex != ring->socket.ifindex || ioctl(ring->socket.fd, SIOCGIFNAME, &request)) {
         if (ring->close_ns == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Private to capture: reads the blocks of a TPACKET_V3 ring. A block has a header and a chain of frames, each with a
- * header of its own. The kernel writes them; offsets and lengths are checked nevertheless, so that a mistake in them
+ * header of its own. The kernel writes them; offsets and lengths are checked nevertheless, so that a wrong one
  * cannot make the program read outside of the block.
  */
 #ifndef SLUICE_AF_PACKET_RING_H

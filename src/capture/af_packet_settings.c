@@ -60,21 +60,21 @@ const struct setting af_packet_settings[] = {
       .default_value = "0",
       .low = 0,
       .high = 65535,
-      .help = "Number of the fanout group of the first interface; each further interface has the next number. 0: the "
+      .help = "Number of the fanout group of the first interface; each further interface uses the next number. 0: the "
               "kernel chooses unused numbers" },
     { .name = "af-packet.defrag",
       SETTING_FIELD(af_packet_options, defrag),
       .type = SETTING_BOOL,
       .default_value = "yes",
-      .help = "With another cluster type than cluster_addresses, let the kernel reassemble IPv4 fragments before it "
-              "chooses a ring, because fragments have no ports" },
+      .help = "With a cluster type other than cluster_addresses, let the kernel reassemble IPv4 fragments before it "
+              "chooses a ring, because only the first fragment has the ports" },
     { .name = "af-packet.rollover",
       SETTING_FIELD(af_packet_options, rollover),
       .type = SETTING_BOOL,
       .default_value = "no",
       .help =
-          "Deliver packets of a full ring to another ring of the interface; the packets of a flow are then no longer "
-          "in one worker, which sees gaps in its streams" },
+          "Deliver packets for a full ring to another ring of the interface. Several workers may then get the packets "
+          "of a flow, and each of them sees gaps in its streams" },
     { .name = "af-packet.ring-size",
       SETTING_FIELD(af_packet_options, ring_size),
       .type = SETTING_SIZE,
@@ -88,7 +88,7 @@ const struct setting af_packet_settings[] = {
       .default_value = "1 GiB",
       .low = 1 << 20,
       .high = INT64_C(1) << 40,
-      .help = "Maximum memory of all rings together; the sensor does not start with larger rings" },
+      .help = "Maximum memory of all rings together; the sensor does not start if they need more" },
     { .name = "af-packet.block-size",
       SETTING_FIELD(af_packet_options, block_size),
       .type = SETTING_SIZE,
@@ -121,9 +121,8 @@ const struct setting af_packet_settings[] = {
       .default_value = "0",
       .low = 0,
       .high = 262144,
-      .help =
-          "Number of bytes captured of each packet; 0: all. Longer packets are truncated and have the decoder event "
-          "of truncated packets: rules on their payload do not match" },
+      .help = "Maximum number of bytes captured of each packet; 0: no limit. Longer packets are truncated and have the "
+              "decoder event for truncated packets; rules on their payload do not match" },
     { .name = "af-packet.promiscuous",
       SETTING_FIELD(af_packet_options, promiscuous),
       .type = SETTING_BOOL,
@@ -134,8 +133,8 @@ const struct setting af_packet_settings[] = {
       .type = SETTING_ENUM,
       .default_value = "kernel",
       .choices = checksum_choices,
-      .help = "Check checksums: kernel (those that neither the kernel nor the network card has checked), yes (all but "
-              "those that are not computed yet), no" },
+      .help = "Verify checksums: kernel (those that neither the kernel nor the network card has verified), yes (all "
+              "except those that the network card of this host is still to compute), no (none)" },
     { .name = NULL },
 };
 

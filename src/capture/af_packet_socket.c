@@ -128,7 +128,9 @@ static int open_socket(struct ring_socket *out, const char *name, char error[CAP
         return 0;
     err = -errno;
     return fail(error, err, name, "cannot open a packet socket",
-                err == -EPERM || err == -EACCES ? "; run as root or with CAP_NET_RAW" : "");
+                err == -EPERM || err == -EACCES ? "; run as root or with CAP_NET_RAW"
+                : err == -EAFNOSUPPORT          ? "; add AF_PACKET to RestrictAddressFamilies= of the systemd unit"
+                                                : "");
 }
 
 /* Gets number, link type and state of the interface. */
@@ -267,7 +269,9 @@ static int join_group(const struct ring_socket *out, struct af_packet_interface 
     group = (id & 0xffff) | type << 16;
     if (setsockopt(out->fd, SOL_PACKET, PACKET_FANOUT, &group, sizeof(group)))
         return fail(error, -errno, interface->name, "cannot join the fanout group",
-                    "; another program may use it: set af-packet.cluster-id to 0 or to an unused number");
+                    options->cluster_id == 0
+                        ? ""
+                        : "; another program may use it: set af-packet.cluster-id to 0 or to an unused number");
     if (id == 0 && getsockopt(out->fd, SOL_PACKET, PACKET_FANOUT, &group, &size))
         return fail(error, -errno, interface->name, "cannot read the fanout group", "");
     if (id == 0)

@@ -150,7 +150,7 @@ static ssize_t lz4_step(struct capture_input *input, void *out, size_t size)
 static int unsupported_open(struct capture_input *input)
 {
     snprintf(input->error, sizeof(input->error),
-             "%s compression is not supported: decompress the file to the standard input of `sluice replay -`",
+             "%s compression is not supported: decompress the file and pipe it to `sluice replay -`",
              input->decompressor->name);
     return -ENOTSUP;
 }
@@ -301,7 +301,7 @@ int capture_input_open(struct capture_input **out, const char *path, int stop_fd
     input->is_regular = S_ISREG(status.st_mode) && lseek(fd, 0, SEEK_CUR) == 0;
     input->is_live = !S_ISREG(status.st_mode);
     if (is_stdin && isatty(fd))
-        return fail(input, -EINVAL, "this is a terminal: redirect a capture file or the output of a program to it");
+        return fail(input, -EINVAL, "this is a terminal: redirect a capture file or a pipe to standard input");
     return recognise(input);
 }
 

@@ -76,10 +76,10 @@ const struct command command_costs = {
     .usage = "[OPTION]...",
     .summary = "Show how much is searched and evaluated, and the rules that take most time",
     .help =
-        "The first lines are totals since the start of the daemon. The daemon measures single searches and rules only\n"
+        "The first lines are totals since the start of the daemon. The daemon measures each search and rule only\n"
         "if detect.packet-budget or detect.rule-budget is set. The first table lists the 20 searches with the most\n"
         "bytes since the last reload: the buffer, the traffic, and the number of literals that are searched at once.\n"
-        "The second table lists the 50 rules that took most time. `sluice replay --costs` prints the same for a\n"
+        "The second table lists the 50 rules that took the most time. `sluice replay --costs` prints the same for a\n"
         "capture.",
     .options = options,
     .run = run_costs,

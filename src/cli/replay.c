@@ -294,7 +294,7 @@ const struct command command_replay = {
         "skipped.\n"
         "A file may be compressed with gzip, zstd or LZ4. `-` is standard input, for example from `tcpdump -w -`; "
         "packets of a\n"
-        "pipe are inspected when they arrive, and SIGINT and SIGTERM end the replay as the end of the pipe does.",
+        "pipe are inspected when they arrive, and SIGINT and SIGTERM end the replay like the end of the pipe.",
     .options = options,
     .argument = CLI_ARGUMENT_FILES,
     .run = run_replay,

@@ -88,7 +88,8 @@ static void print_interfaces(const struct control_value *interfaces)
     for (size_t i = 0; i < control_value_count(interfaces); i++) {
         const struct control_value *interface = control_value_item(interfaces, i);
 
-        printf("interface %s: %s, %" PRId64 " packets, %" PRId64 " dropped by the kernel, lost %" PRId64 " times\n",
+        printf("interface %s: %s, %" PRId64 " packets, %" PRId64 " dropped by the kernel, link lost %" PRId64
+               " times\n",
                query_string(interface, "name"), query_string(interface, "state"),
                query_number(interface, "kernel_packets"), query_number(interface, "kernel_drops"),
                query_number(interface, "link_losses"));

@@ -9,11 +9,11 @@ const struct counter counter_table[] = {
     { "uptime", "s", COUNTER_TOTAL, "uptime", "",
       "Seconds since the start of the first engine whose counters are included" },
     { "capture.kernel_packets", "packets", COUNTER_TOTAL, "received", "",
-      "Packets received from all queues; of a sensor also those that the kernel dropped because a ring was full" },
+      "Packets received from all queues; for a sensor, packets received on all interfaces, including those that "
+      "the kernel dropped because a ring was full" },
     { "capture.kernel_drops", "packets", COUNTER_TOTAL, "kernel_lost", "",
       "Packets that never arrived: the kernel dropped them because a queue or ring was full, or accepted them "
-      "uninspected "
-      "(queue.fail-open)" },
+      "uninspected (queue.fail-open)" },
     { "decoder.pkts", "packets", COUNTER_TOTAL, "decoder", "", "Packets decoded, with the packets inside tunnels" },
     { "decoder.bytes", "bytes", COUNTER_TOTAL, "decoder", "", "Bytes of decoded packets" },
     { "decoder.invalid", "packets", COUNTER_TOTAL, "decoder_invalid", "", "Packets with malformed headers" },

@@ -44,8 +44,8 @@ void acknowledgments_apply(const struct attachment *attachment, const struct rul
     err = connections_unmark(&(const struct connection_mark){ offload->acknowledge_mark, offload->acknowledge_mask }, 1,
                              &changed);
     if (err)
-        log_error("acknowledgments of existing connections are not queued until their next other packet, because the "
-                  "mark nft.offload.acknowledgment-mark cannot be removed: %s",
+        log_error("cannot remove nft.offload.acknowledgment-mark from connections: %s; the kernel does not queue the "
+                  "acknowledgments of each until its next other packet. Run `sluice nft unmark` to remove the marks",
                   strerror(-err));
 }
 

@@ -157,12 +157,12 @@ static void log_state(struct watched_interface *watched, const struct af_packet_
         log_warning("interface %s is down: no packets are inspected until it is up (`ip link set %s up`)", name, name);
         break;
     case AF_PACKET_GONE:
-        log_warning("interface %s has disappeared (removed, or moved to another network namespace): capturing from it "
-                    "again when an interface has this name",
+        log_warning("interface %s has disappeared (removed, or moved to another network namespace): no packets are "
+                    "inspected until an interface with this name is up",
                     name);
         break;
     case AF_PACKET_FAILED:
-        log_error("cannot capture from %s again: %s; trying again every half second", name, strerror(-status->error));
+        log_error("cannot capture from %s again: %s; retrying every half second", name, strerror(-status->error));
         break;
     }
 }

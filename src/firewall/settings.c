@@ -243,16 +243,17 @@ const struct setting firewall_settings[] = {
       .type = SETTING_ENUM,
       .default_value = "no",
       .choices = acknowledgments,
-      .help = "Let the kernel accept TCP acknowledgments without payload of established connections without queueing "
-              "them: no, auto (as long as no loaded rule can match them)" },
+      .help = "Let the kernel accept TCP acknowledgments (segments without payload and with no flag but ACK) of "
+              "established connections instead of queueing them: no, auto (as long as no loaded rule can match or "
+              "count them)" },
     { .name = "nft.offload.acknowledgment-packets",
       SETTING_FIELD(firewall_settings, acknowledgment_packets),
       .type = SETTING_NUMBER,
       .default_value = "12",
       .low = 0,
       .high = 1 << 20,
-      .help = "Number of packets of a flow from which on its acknowledgments are offloaded; for short flows that costs "
-              "more than it saves" },
+      .help = "Minimum number of packets of a flow whose acknowledgments are offloaded; for shorter flows offloading "
+              "costs more than it saves" },
     { .name = "nft.offload.acknowledgment-mark",
       .store = store_acknowledgment_mark,
       .type = SETTING_STRING,

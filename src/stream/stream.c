@@ -340,12 +340,12 @@ static bool keeps_little(const struct stream *stream, const struct tcp_peer *pee
 
 bool stream_can_miss_acknowledgments(const struct stream *stream, const struct flow *flow, bool misses)
 {
-    const uint16_t exact = SESSION_MIDSTREAM | SESSION_MIDSTREAM_ESTABLISHED | SESSION_MIDSTREAM_SYNACK |
-                           SESSION_ASYNC | SESSION_FOUR_WAY | SESSION_EVASION;
+    const uint16_t inexact = SESSION_MIDSTREAM | SESSION_MIDSTREAM_ESTABLISHED | SESSION_MIDSTREAM_SYNACK |
+                             SESSION_ASYNC | SESSION_FOUR_WAY | SESSION_EVASION;
     const struct tcp_session *session = flow->tcp;
 
-    if (!session || !stream->options.inline_mode || session->state != TCP_STATE_ESTABLISHED || session->flags & exact ||
-        !(session->flags & SESSION_CONFIRMED))
+    if (!session || !stream->options.inline_mode || session->state != TCP_STATE_ESTABLISHED ||
+        session->flags & inexact || !(session->flags & SESSION_CONFIRMED))
         return false;
     for (unsigned i = 0; i < FLOW_DIRECTIONS; i++) {
         const struct tcp_peer *peer = &session->peer[i];

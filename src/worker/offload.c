@@ -94,11 +94,10 @@ void offload_probe_kernel(const struct worker *workers, unsigned worker_count, s
         by_connection += how == QUEUE_OFFLOAD_CONNECTION;
     }
     if (table->acknowledge && by_connection < worker_count) {
-        log_warning("acknowledgments are queued: nft.offload.acknowledgments needs a kernel that accepts connection "
-                    "marks in verdicts (CONFIG_NETFILTER_NETLINK_GLUE_CT)%s",
+        log_warning("acknowledgments are queued: nft.offload.acknowledgments needs connection marks in verdicts; %s",
                     by_packet > 0 && workers[0].queue.offload == QUEUE_OFFLOAD_PACKET_MARK
-                        ? ", and nft.offload.verdict other than packet-mark"
-                        : "");
+                        ? "set nft.offload.verdict to auto"
+                        : "this kernel does not accept them (CONFIG_NETFILTER_NETLINK_GLUE_CT is off)");
         table->acknowledge = out->acknowledge = false;
     }
     if (!table->accept && !table->drop)

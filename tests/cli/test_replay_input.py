@@ -129,8 +129,8 @@ class ReplayInput(unittest.TestCase):
             self.write(name, compressed)
             code, _, err = self.replay(self.path(name))
             self.assertEqual(code, 1)
-            self.assertRegex(err, f"{name}: {name} compression is not supported: decompress the file to the standard "
-                                  "input of `sluice replay -`\n$")
+            self.assertRegex(err, f"{name}: {name} compression is not supported: decompress the file and pipe it to "
+                                  "`sluice replay -`\n$")
         for data, cause in ((b"no capture", "unknown file format"), (b"", "truncated dump file"),
                             (gzip.compress(b"no capture"), "unknown file format"),
                             (b"\x1f\x8b\x08", "truncated dump file|gzip data is incomplete")):

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The profile gateway, included in a configuration: the kernel forwards a TLS connection behind its handshake without
+# The profile gateway, included in a configuration: the kernel forwards a TLS connection after its handshake without
 # queueing it, `sluice status` shows the share, a rule on the server name still drops, and a reload reads the profile
 # again.
 . "$(dirname "$0")/lib.sh"
@@ -35,7 +35,7 @@ wait_for get tls1_3 good.example || fail "no TLS connection"
 get tls1_2 good.example || fail "no TLS 1.2 connection"
 wait_events ips 2 event_type=tls tls.sni=good.example
 
-# Of 8 MB nearly all was forwarded without being queued.
+# The kernel forwarded nearly all of the 8 MB without queueing them.
 share() { # share: whole percents of the bytes
 	"$SLUICE" status --socket "$WORK/ips.control" | sed -n 's/^offload: .* and \([0-9]*\)[.][0-9] % of bytes .*/\1/p'
 }

@@ -16,12 +16,12 @@ import time
 from collections import Counter
 
 ETHERNET = 1
-# Of the time or the source: different in each run.
+# Members of events that differ in each run, because they depend on the time or the source of the packets.
 VARYING = {"timestamp", "flow_id", "pcap_cnt", "in_iface", "sluice", "start", "end", "age", "parent_id"}
 
 
 def frames(path):
-    """The frames of a pcap file with the link type Ethernet."""
+    """Returns the frames of a pcap file with the link type Ethernet."""
     with open(path, "rb") as file:
         data = file.read()
     for order in "<>":
@@ -87,7 +87,7 @@ def transport(protocol, source, destination, segment, at):
 
 
 def conversation(number):
-    """An HTTP request and its answer, as IP packets; each number has its own addresses and ports."""
+    """Returns an HTTP request and its answer, as IP packets; each number has its own addresses and ports."""
     client, server, port = bytes([10, 0, number, 1]), bytes([10, 0, number, 2]), 40000 + number
     request = b"GET /%d HTTP/1.1\r\nHost: example.org\r\n\r\n" % number
     answer = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"

@@ -11,7 +11,7 @@ rule 1 >"$rules"
 probe() { client python3 -E "$HERE/sensor.py" probe m0; }
 alerts() { events daemon event_type=alert "alert.signature_id=$1"; }
 control() { local command=$1; shift; "$SLUICE" "$command" --socket "$WORK/daemon.control" "$@"; }
-# matches SID: an alert of the rule for a packet that is sent now.
+# matches SID: sends a packet and waits for an alert of the rule.
 matches() {
 	local had
 	had=$(alerts "$1")
@@ -81,7 +81,7 @@ add_mirror
 matches 2
 stop_process "$pid" || fail "the sensor of another user ends with $?"
 
-# fails WANTED ARGS...: exit code 1 and one line with WANTED.
+# fails WANTED ARGS...: fails unless the command exits with 1 after one line that contains WANTED.
 fails() {
 	local wanted=$1 code=0
 	shift

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A sensor whose ring is too small reports the packets that the kernel dropped: in its log, in an event, in its
-# statistics and its status; those that it inspected and those that were dropped are all that were sent.
+# statistics and its status; the packets that were inspected or dropped are all that were sent.
 . "$(dirname "$0")/lib.sh"
 . "$HERE/sensor_lib.sh"
 mirror

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A sensor goes on capturing when its interface was down, removed and created again, renamed, or moved to another network
-# namespace and back; it says so, and counts it. It captures super-packets, and it reports packets that the kernel
+# A sensor captures again after its interface was down, removed and created again, renamed, or moved to another network
+# namespace and back; it logs and counts that. It captures super-packets, and it reports packets that the kernel
 # dropped because a ring was full.
 . "$(dirname "$0")/lib.sh"
 . "$HERE/sensor_lib.sh"
@@ -9,7 +9,7 @@ mirror
 rules=$WORK/sensor.rules
 echo 'alert udp any any -> any 7777 (msg:"probe"; content:"probe"; sid:1;)' >"$rules"
 
-# probe: a datagram to port 7777. seen COUNT: alerts that the sensor has for them.
+# probe: sends a datagram to port 7777. alerts: prints the number of alerts for such datagrams.
 probe() { client python3 -E "$HERE/sensor.py" probe m0; }
 alerts() { events links event_type=alert alert.signature_id=1; }
 captures() { # captures WHAT: an alert for a datagram that is sent now

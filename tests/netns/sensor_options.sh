@@ -6,12 +6,12 @@
 . "$HERE/sensor_lib.sh"
 mirror
 sensor make "$WORK/own.pcap"
-# Of its 316 packets 104 have no VLAN tag, 104 one of 802.1Q with the id 100, 4 one with the id 0, and 104 two. 30
-# conversations of 10 packets; 16 datagrams of which 4 are DNS queries, 4 echo requests, and 8 fragments.
+# The capture has 316 packets: 104 without VLAN tag, 104 with an 802.1Q tag with the id 100, 4 with the id 0, and 104
+# with two tags. They are 30 conversations of 10 packets, and 16 datagrams: 4 DNS queries, 4 echo requests, 8 fragments.
 play() { client python3 -E "$HERE/sensor.py" send m0 4000 "$WORK/own.pcap" >/dev/null; }
-# packets NAME: what the workers have inspected.
+# packets NAME: prints the number of packets that the workers have inspected.
 packets() { "$SLUICE" stats --all decoder.pkts --socket "$WORK/$1.control" | awk '{ print $2 }'; }
-# captures WANTED ARGS...: how many packets of the capture come.
+# captures WANTED ARGS...: fails unless a sensor with these arguments captures WANTED packets.
 captures() {
 	local wanted=$1 name=filter
 	shift
