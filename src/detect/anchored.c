@@ -22,10 +22,10 @@ enum {
     MIN_BITS = 4,
     MAX_BITS = 12,
     BUCKETS_PER_ENTRY = 4,
-    /* A bucket has eight bits in `marks`, of which the hash of a key selects one. If that bit is 0, no literal of the
+    /* A bucket has one byte in `marks`, and the hash of a key selects a bit of it. If that bit is 0, no literal of the
      * bucket has the key. Most keys are excluded by this test, for which `marks` fits into the L1 cache. */
+    MARKS_PER_BUCKET = 8,
     MARK_SHIFT = 3,
-    WORD_BITS = 64,
     MAX_EQUAL_KEYS = 6, /* a key that more than this many literals have at an offset is not selective there */
     COUNT_BITS = 12,
 };
@@ -41,18 +41,18 @@ struct entry {
 
 struct place {
     uint32_t at;    /* offset in the payload */
-    uint32_t shift; /* shift from the key's hash to the number of a mark; a bucket has 1 << MARK_SHIFT marks */
-    uint32_t first; /* number of the offset's first mark; its first bucket is first >> MARK_SHIFT */
+    uint32_t shift; /* shift from the key's hash to a mark; a bucket has MARKS_PER_BUCKET marks */
+    uint32_t first; /* index of the offset's first bucket in `buckets` and of its first byte in `marks` */
 };
 
 struct anchored {
     struct entry *entries; /* sorted by place, then bucket, then signature */
     uint32_t entry_count, entry_capacity;
-    struct place *places; /* ascending; ends with one that is behind any payload */
+    struct place *places; /* ascending */
     uint32_t place_count;
     uint32_t *buckets; /* per bucket: index of its first entry in `entries`; after the buckets of each place, the end of
                           the last one */
-    uint64_t *marks;   /* 1 << MARK_SHIFT bits per bucket */
+    uint8_t *marks;    /* one byte per bucket */
 };
 
 bool anchored_accepts(const struct literal *literal)
@@ -236,24 +236,23 @@ int anchored_build(struct anchored *anchored)
         i = end_of_place(anchored, i, &bits);
         bucket_count += (UINT32_C(1) << bits) + 1;
     }
-    anchored->places = calloc(place_count + 1, sizeof(*anchored->places));
+    anchored->places = calloc(place_count, sizeof(*anchored->places));
     anchored->buckets = calloc(bucket_count, sizeof(*anchored->buckets));
-    anchored->marks = calloc((bucket_count << MARK_SHIFT) / WORD_BITS + 1, sizeof(*anchored->marks));
+    anchored->marks = calloc(bucket_count, 1);
     if (!anchored->places || !anchored->buckets || !anchored->marks)
         return -ENOMEM;
     for (uint32_t from = 0, end; from < anchored->entry_count; from = end) {
         uint32_t at = from;
 
         end = end_of_place(anchored, from, &bits);
-        const struct place place = { entries[from].place, 32 - bits - MARK_SHIFT, first << MARK_SHIFT };
+        const struct place place = { entries[from].place, 32 - bits - MARK_SHIFT, first };
 
         anchored->places[anchored->place_count++] = place;
         for (uint32_t i = from; i < end; i++) {
             uint32_t mark = mark_of(key_of(&entries[i], place.at), place.shift);
 
             entries[i].bucket = mark >> MARK_SHIFT;
-            mark += place.first;
-            anchored->marks[mark / WORD_BITS] |= UINT64_C(1) << mark % WORD_BITS;
+            anchored->marks[first + entries[i].bucket] |= (uint8_t)(1U << mark % MARKS_PER_BUCKET);
         }
         qsort(entries + from, end - from, sizeof(*entries), compare_entries);
         for (uint32_t bucket = 0; bucket <= UINT32_C(1) << bits; bucket++) {
@@ -262,7 +261,6 @@ int anchored_build(struct anchored *anchored)
             anchored->buckets[first++] = at;
         }
     }
-    anchored->places[anchored->place_count].at = UINT32_MAX;
     return 0;
 }
 
@@ -271,17 +269,18 @@ int anchored_build(struct anchored *anchored)
 void anchored_scan(const struct anchored *anchored, struct detector *detector, const uint8_t *bytes, uint32_t length,
                    uint32_t from)
 {
-    const uint64_t *marks = anchored->marks;
+    for (uint32_t i = 0; i < anchored->place_count; i++) {
+        const struct place *place = &anchored->places[i];
 
-    if (length < KEY_LENGTH)
-        return;
-    for (const struct place *place = anchored->places; place->at <= length - KEY_LENGTH; place++) {
-        uint32_t mark = place->first + mark_of(bytes + place->at, place->shift);
+        if (length < KEY_LENGTH || place->at > length - KEY_LENGTH)
+            return;
 
-        if (!(marks[mark / WORD_BITS] >> mark % WORD_BITS & 1))
+        uint32_t mark = mark_of(bytes + place->at, place->shift), at = place->first + (mark >> MARK_SHIFT);
+
+        if (!(anchored->marks[at] >> mark % MARKS_PER_BUCKET & 1))
             continue;
 
-        const uint32_t *bucket = &anchored->buckets[mark >> MARK_SHIFT];
+        const uint32_t *bucket = &anchored->buckets[at];
 
         for (uint32_t k = bucket[0]; k < bucket[1]; k++) {
             const struct entry *entry = &anchored->entries[k];
