@@ -107,10 +107,10 @@ class WrongFiles(Files):
         gone = os.path.join(self.folder.name, "gone")
         capture = self.file("x.pcap", "")
         for arguments in (("run", "--config", gone), ("replay", "--config", gone, capture),
-                          ("replay", "--rules", gone, capture), ("replay", gone), ("replay", self.folder.name),
+                          ("replay", "--rules", gone, capture), ("replay", gone),
                           ("run", "--config", self.clean, "--rules", gone)):
             with self.subTest(arguments):
-                self.fails(1, "(No such file|Is a directory)", *arguments)
+                self.fails(1, "No such file", *arguments)
 
     def test_check_reports_missing_files_and_goes_on(self):
         gone = os.path.join(self.folder.name, "gone.rules")
