@@ -264,7 +264,8 @@ static int run_replay(int argc, char **argv)
         code = EXIT_USAGE;
     }
     if (code < 0 && arguments.socket && arguments.folder_option) {
-        cli_error(&command_replay, "--%s and --unix-socket cannot be combined: clients of the socket request it",
+        cli_error(&command_replay,
+                  "--%s and --unix-socket cannot be combined: the commands of its clients have arguments for folders",
                   arguments.folder_option);
         code = EXIT_USAGE;
     }
@@ -290,8 +291,8 @@ const struct command command_replay = {
         "ignored with\n"
         "a warning, so that a configuration for another version can be used.\n"
         "If a folder is given, all capture files in it are read in the order of their first packets; other files are "
-        "named and\n"
-        "skipped.\n"
+        "skipped,\n"
+        "each with a log line.\n"
         "A file may be compressed with gzip, zstd or LZ4. `-` is standard input, for example from `tcpdump -w -`; "
         "packets of a\n"
         "pipe are inspected when they arrive, and SIGINT and SIGTERM end the replay like the end of the pipe.",

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Each scan builds a new list of the files that are in the folder, sorted by path, and copies the states of the files
- * of the previous list. So the memory is that of the files in the folder, however many have been there.
+ * of the previous list. So memory is only needed for the files that are in the folder now, not for all that have been
+ * there.
  *
  * The folder is polled: inotify does not report files that another host writes to a network file system.
  */
@@ -26,16 +27,16 @@ enum { MAX_FILES = 1 << 20 };
 enum file_state {
     FILE_NEW,    /* may still be written */
     FILE_QUEUED, /* capture_folder_next() will return it */
-    FILE_DONE,   /* was returned, or is left out */
+    FILE_DONE,   /* was returned, or is skipped */
 };
 
 struct file {
     char *path;
     const char *name; /* last component of `path` */
     enum file_state state;
-    bool is_named; /* a message about the file was logged */
+    bool is_logged; /* a message about the file was logged */
     struct stat status;
-    uint64_t since_ns; /* monotonic time since when the file has not changed */
+    uint64_t since_ns; /* monotonic time at which the last change was noticed */
     uint64_t first_ns; /* time of the first packet; 0: none */
 };
 
@@ -87,7 +88,7 @@ static int add_file(struct capture_folder *folder, const FTSENT *entry, const st
 
     if (folder->count == MAX_FILES) {
         if (!folder->is_full)
-            log_warning("%s: has more than %d files; the others are ignored", folder->path, MAX_FILES);
+            log_warning("folder %s has more than %d files; the others are ignored", folder->path, MAX_FILES);
         folder->is_full = true;
         return 0;
     }
@@ -152,12 +153,14 @@ static void copy_state(struct file *file, const struct file *before)
     if (before->status.st_ino != file->status.st_ino || before->status.st_dev != file->status.st_dev)
         return;
     file->state = before->state;
-    file->is_named = before->is_named;
+    file->is_logged = before->is_logged;
     if (unchanged)
         file->since_ns = before->since_ns;
-    if (!unchanged && file->state == FILE_DONE && !file->is_named) {
-        log_warning("%s: has changed after it was inspected; the change is not inspected", file->path);
-        file->is_named = true;
+    if (!unchanged && file->state == FILE_DONE && !file->is_logged) {
+        log_warning("%s changed after it was inspected; the change is not inspected. Write a file "
+                    "under a name that begins with a dot, and rename it when it is complete",
+                    file->path);
+        file->is_logged = true;
     }
 }
 
@@ -188,7 +191,7 @@ static bool open_file(struct file *file)
 
     if (err) {
         log_info("%s; the file is skipped", cause);
-        file->is_named = true;
+        file->is_logged = true;
         return false;
     }
     if (capture_receive(capture, &pkt, 1, 0) == 1)

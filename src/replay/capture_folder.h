@@ -16,13 +16,13 @@
 
 struct capture_folder_options {
     bool recursive;
-    /* true: files are ordered by the time of their first packet, and files that are no captures are left out with a
-     * message; false: all files, by name */
+    /* true: files are ordered by the time of their first packet, and files that are not captures are skipped with a
+     * log line; false: all files, by name */
     bool opens_files;
     /* A file is ready when it has not changed for this number of seconds; 0: at once. */
     unsigned delay_seconds;
-    /* A file is ready when there is a file with its name and this suffix, which is no capture; NULL: delay_seconds
-     * decides. */
+    /* A file is ready when its marker exists: a file with its name and this suffix, which is not a capture. NULL:
+     * delay_seconds decides. */
     const char *done_marker;
 };
 
@@ -32,7 +32,7 @@ struct capture_folder;
 int capture_folder_new(struct capture_folder **out, const char *path, const struct capture_folder_options *options);
 void capture_folder_free(struct capture_folder *folder); /* NULL is allowed */
 
-/* Looks for files that are ready and were not returned before. Returns 0, or -errno if the folder cannot be read. */
+/* Finds files that are ready and were not returned before. Returns 0, or -errno if the folder cannot be read. */
 int capture_folder_scan(struct capture_folder *folder);
 /* Returns the path of the next file that the last scan found; NULL: none. */
 const char *capture_folder_next(struct capture_folder *folder);

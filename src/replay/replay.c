@@ -363,7 +363,7 @@ static int list_folder(struct replay *replay, size_t index)
     while (!err && (path = capture_folder_next(replay->folders[index])))
         err = add_input(replay, path, true);
     if (!err && replay->input_count == before)
-        log_warning("%s: no capture files", options->captures[index]);
+        log_warning("folder %s contains no capture file", options->captures[index]);
     return err;
 }
 

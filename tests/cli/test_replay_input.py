@@ -167,7 +167,7 @@ class ReplayInput(unittest.TestCase):
         os.mkdir(self.path("none"))
         code, _, err = self.replay(self.path("none"), self.path("folder/b.pcap"))
         self.assertEqual((code, self.hosts()), (0, [4, 5]))
-        self.assertRegex(err, "^sluice: warning: .*/none: no capture files\n$")
+        self.assertRegex(err, "^sluice: warning: folder .*/none contains no capture file\n$")
 
     def test_names_of_files_in_events(self):
         self.make_folder()
