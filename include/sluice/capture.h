@@ -392,14 +392,18 @@ void af_packet_status(const struct capture *capture, struct af_packet_status *ou
 /* --- Capture files ---------------------------------------------------------------------------------- */
 
 /* Opens a pcap or pcapng file, which may be compressed with gzip, Zstandard or LZ4; "-" is standard input. Common pcap
- * files are read in large pieces, others by libpcap. When `stop_fd` becomes readable, waiting for a pipe ends, as at
- * the end of the file; 0: none. Returns 0, -ECANCELED if stop_fd ended the wait for the file header, or -errno with a
- * line in `error`. Packets of an unknown link type have LINK_UNSUPPORTED. A file that is damaged or ends in the middle
- * of a packet returns all packets before that place, then -EBADMSG. */
+ * files are read in large pieces, pcapng files with the link type of each interface. When `stop_fd` becomes readable,
+ * waiting for a pipe ends, as at the end of the file; 0: none. Returns 0, -ECANCELED if stop_fd ended the wait for the
+ * file header, or -errno with a line in `error`. Packets of an unknown link type have LINK_UNSUPPORTED. A file that is
+ * damaged or ends in the middle of a packet returns all packets before that place, then -EBADMSG. */
 int pcap_file_open(struct capture **out, const char *path, int stop_fd, char error[CAPTURE_ERROR_SIZE]);
 /* Returns a description of the file's defect after capture_receive() has returned -EBADMSG, otherwise NULL. Valid until
  * the capture is closed. */
 const char *pcap_file_error(const struct capture *capture);
+
+/* Returns the name of the interface that captured the packet, valid until the capture is closed; NULL: the file names
+ * none. */
+const char *pcap_file_interface_name(const struct capture *capture, const struct packet *pkt);
 
 enum { CAPTURE_LINK_SIZE = 128 };
 /* Writes the link type of the file for messages: its number, libpcap's name and description, "127 (IEEE802_11_RADIO,

@@ -479,6 +479,10 @@ void output_settle(struct output *output);
  * output_settle(). Returns 0 or -ENOMEM. */
 int output_set_pcap_file(struct output *output, const char *path);
 
+/* Returns the in_ifindex of packets of an interface that a capture file names, for `in_iface` of their events; 0 if
+ * there are too many names, or without memory. For replay; only one thread may call it. */
+uint32_t output_add_file_interface(struct output *output, const char *name);
+
 /* Events written and lost, by kind. Any thread may read the counters. */
 struct output_counters {
     uint64_t written[OUTPUT_EVENT_COUNT], lost[OUTPUT_EVENT_COUNT];

@@ -165,6 +165,9 @@ enum reject_kind {
     REJECT_BOTH = 3,
 };
 
+/* Bit of in_ifindex: the number is that of an interface in a capture file, not of one of this host. */
+#define PACKET_FILE_INTERFACE UINT32_C(0x80000000)
+
 /* Metadata from NFQUEUE; zero where the kernel provides none. */
 struct queue_meta {
     uint32_t id; /* packet id of the kernel, unique within the queue */

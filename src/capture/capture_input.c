@@ -45,7 +45,9 @@ struct capture_input {
 #ifdef SLUICE_LZ4
     LZ4F_dctx *lz4;
 #endif
-    size_t at, end; /* the bytes of `in` that were not consumed yet */
+    uint8_t magic[MAGIC_SIZE];  /* the first bytes of the capture */
+    size_t magic_at, magic_end; /* the bytes of `magic` that were not read yet */
+    size_t at, end;             /* the bytes of `in` that were not consumed yet */
     uint8_t in[IN_SIZE];
     char error[ERROR_SIZE]; /* "": none */
 };
@@ -228,8 +230,15 @@ static ssize_t read_compressed(struct capture_input *input, void *buffer, size_t
 
 ssize_t capture_input_read(struct capture_input *input, void *buffer, size_t size)
 {
-    size_t buffered = input->end - input->at;
+    size_t buffered = input->end - input->at, known = input->magic_end - input->magic_at;
 
+    if (known > 0) {
+        if (known > size)
+            known = size;
+        memcpy(buffer, input->magic + input->magic_at, known);
+        input->magic_at += known;
+        return (ssize_t)known;
+    }
     if (input->error[0])
         return -EBADMSG;
     if (input->decompressor)
@@ -241,6 +250,21 @@ ssize_t capture_input_read(struct capture_input *input, void *buffer, size_t siz
     memcpy(buffer, input->in + input->at, buffered);
     input->at += buffered;
     return (ssize_t)buffered;
+}
+
+uint32_t capture_input_magic(struct capture_input *input)
+{
+    size_t length = 0;
+    ssize_t count;
+
+    if (capture_input_fd(input) >= 0) { /* the position of the file must stay at its beginning */
+        count = pread(input->fd, input->magic, MAGIC_SIZE, 0);
+        return count == MAGIC_SIZE ? load_be32(input->magic) : 0;
+    }
+    while (length < MAGIC_SIZE && (count = capture_input_read(input, input->magic + length, MAGIC_SIZE - length)) > 0)
+        length += (size_t)count;
+    input->magic_end = length;
+    return length == MAGIC_SIZE ? load_be32(input->magic) : 0;
 }
 
 /* --- Life cycle ------------------------------------------------------------------------------------- */

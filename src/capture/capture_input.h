@@ -28,6 +28,9 @@ void capture_input_close(struct capture_input *input); /* NULL is allowed */
 /* Reads at most `size` bytes (not 0) of the capture. Returns their number, 0 at the end, or -errno; then
  * capture_input_error() returns the cause. */
 ssize_t capture_input_read(struct capture_input *input, void *buffer, size_t size);
+/* Reads the first four bytes of the capture, big-endian, which the next read returns, too. 0: there are fewer, or they
+ * cannot be read. To be called before the first read. */
+uint32_t capture_input_magic(struct capture_input *input);
 /* Returns a stream that reads from the input; NULL: errno has the cause. */
 FILE *capture_input_stream(struct capture_input *input);
 

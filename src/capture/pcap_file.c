@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Capture files, pcap and pcapng, read by libpcap; common pcap files are read by pcap_records.c as far as possible.
- * libpcap reads pipes and compressed files as a stream of capture_input.c.
+ * Capture files. libpcap reads pcap files, common ones are read by pcap_records.c as far as possible; pcapng.c reads
+ * pcapng files. libpcap reads pipes and compressed files as a stream of capture_input.c.
  *
  * libpcap keeps only one packet valid at a time, so packets are copied into a buffer that lives until the next receive.
  * A packet that does not fit into the buffer stays in libpcap and is the first of the next batch. A damaged file must
@@ -20,6 +20,7 @@
 
 #include "capture_input.h"
 #include "pcap_records.h"
+#include "pcapng.h"
 #include "sluice/clock.h"
 
 enum {
@@ -31,7 +32,9 @@ struct pcap_file {
     struct capture base; /* first member: a struct capture * points to it */
     struct capture_counters counters;
     struct capture_input *input;
-    pcap_t *pcap;
+    pcap_t *pcap;          /* NULL: pcapng.c reads the file */
+    struct pcapng *blocks; /* NULL: the file is no pcapng file */
+    int dlt;               /* link type as libpcap numbers it; pcapng: of the last packet */
     enum link_type link;
     bool by_records; /* true: pcap_records.c reads the file; false: libpcap */
     struct pcap_records records;
@@ -63,6 +66,15 @@ static const struct {
     { DLT_C_HDLC, LINK_CHDLC },
 };
 
+static enum link_type link_of(int dlt)
+{
+    for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
+        if (links[i].dlt == dlt)
+            return links[i].link;
+    }
+    return LINK_UNSUPPORTED;
+}
+
 /* --- Receiving -------------------------------------------------------------------------------------- */
 
 /* Fills in the members of a packet that belong to the capture. The decoder resets the others. */
@@ -84,6 +96,39 @@ static void fill_packet(struct pcap_file *file, struct packet *pkt, const struct
     pkt->flags = truncated ? PACKET_TRUNCATED : 0;
 }
 
+/* Ends the file: behind its last packet, or by an error with this description. */
+static void end_file(struct pcap_file *file, bool is_end, const char *reason)
+{
+    const char *cause = capture_input_error(file->input);
+
+    file->end = is_end || capture_input_stopped(file->input) ? -ENODATA : -EBADMSG;
+    if (file->end == -EBADMSG && asprintf(&file->error, "after packet %llu: %s",
+                                          (unsigned long long)file->counters.packets, cause ? cause : reason) < 0)
+        file->error = NULL;
+}
+
+static size_t receive_from_blocks(struct pcap_file *file, struct packet **batch, size_t max)
+{
+    struct pcapng_packet packet;
+    size_t count = 0;
+    int result = 1;
+
+    if (file->end)
+        return 0;
+    while (count < max && (result = pcapng_next(file->blocks, count == 0, &packet)) == 1) {
+        /* The message about unsupported link types names the last of them. */
+        file->link = link_of(packet.dlt);
+        if (file->link == LINK_UNSUPPORTED)
+            file->dlt = packet.dlt;
+        batch[count] = &file->packets[count];
+        fill_packet(file, batch[count], &packet.record);
+        batch[count++]->meta.in_ifindex = packet.interface > 0 ? PACKET_FILE_INTERFACE | packet.interface : 0;
+    }
+    if (result < 0)
+        end_file(file, result == -ENODATA, pcapng_error(file->blocks));
+    return count;
+}
+
 static size_t receive_from_libpcap(struct pcap_file *file, struct packet **batch, size_t max)
 {
     size_t count = 0;
@@ -94,15 +139,8 @@ static size_t receive_from_libpcap(struct pcap_file *file, struct packet **batch
             int result = pcap_next_ex(file->pcap, &file->header, &file->bytes);
 
             if (result != 1) {
-                const char *cause = capture_input_error(file->input);
-                bool is_end = result == PCAP_ERROR_BREAK || capture_input_stopped(file->input);
-
                 file->bytes = NULL;
-                file->end = is_end ? -ENODATA : -EBADMSG;
-                if (file->end == -EBADMSG &&
-                    asprintf(&file->error, "after packet %llu: %s", (unsigned long long)file->counters.packets,
-                             cause ? cause : pcap_geterr(file->pcap)) < 0)
-                    file->error = NULL;
+                end_file(file, result == PCAP_ERROR_BREAK, pcap_geterr(file->pcap));
                 break;
             }
         }
@@ -157,7 +195,9 @@ static int pcap_file_receive(struct capture *capture, struct packet **batch, siz
             pcap_records_clear(&file->records);
         }
     }
-    if (!file->by_records)
+    if (file->blocks)
+        count = receive_from_blocks(file, batch, max);
+    else if (!file->by_records)
         count = receive_from_libpcap(file, batch, max);
     return count > 0 || max == 0 ? (int)count : file->end;
 }
@@ -196,11 +236,19 @@ const char *pcap_file_error(const struct capture *capture)
 void pcap_file_link(const struct capture *capture, char out[CAPTURE_LINK_SIZE])
 {
     const struct pcap_file *file = (const struct pcap_file *)capture;
-    int dlt = pcap_datalink(file->pcap);
+    int dlt = file->dlt;
     const char *name = pcap_datalink_val_to_name(dlt), *description = pcap_datalink_val_to_description(dlt);
 
     snprintf(out, CAPTURE_LINK_SIZE, "%d (%s%s%s)", dlt, name ? name : "unknown", description ? ", " : "",
              description ? description : "");
+}
+
+const char *pcap_file_interface_name(const struct capture *capture, const struct packet *pkt)
+{
+    const struct pcap_file *file = (const struct pcap_file *)capture;
+    uint32_t index = pkt->meta.in_ifindex;
+
+    return file->blocks && index > 0 ? pcapng_interface_name(file->blocks, index & ~PACKET_FILE_INTERFACE) : NULL;
 }
 
 /* --- Life cycle ------------------------------------------------------------------------------------- */
@@ -212,6 +260,7 @@ static void pcap_file_close(struct capture *capture)
     pcap_records_clear(&file->records); /* before the file is closed that the records are read from */
     if (file->pcap)
         pcap_close(file->pcap);
+    pcapng_close(file->blocks);
     capture_input_close(file->input);
     free(file->error);
     free(file->buffer);
@@ -248,6 +297,18 @@ static int open_pcap(struct pcap_file *file, const char *path, int stop_fd, char
         return fail(error, err, path, cause ? cause : strerror(-err));
     }
 
+    if (capture_input_magic(file->input) == PCAPNG_MAGIC) {
+        err = pcapng_open(&file->blocks, file->input);
+        if (err == -ENODATA)
+            return -ECANCELED;
+        if (err)
+            return fail(error, err == -ENOMEM ? err : -EINVAL, path,
+                        err == -ENOMEM                     ? "out of memory"
+                        : capture_input_error(file->input) ? capture_input_error(file->input)
+                                                           : pcapng_error(file->blocks));
+        return 0;
+    }
+
     FILE *stream = capture_input_stream(file->input);
 
     if (!stream)
@@ -264,7 +325,7 @@ static int open_pcap(struct pcap_file *file, const char *path, int stop_fd, char
 int pcap_file_open(struct capture **out, const char *path, int stop_fd, char error[CAPTURE_ERROR_SIZE])
 {
     struct pcap_file *file = calloc(1, sizeof(*file));
-    int err, snapshot, dlt;
+    int err, snapshot;
 
     if (!file)
         return fail(error, -ENOMEM, path, "out of memory");
@@ -272,13 +333,13 @@ int pcap_file_open(struct capture **out, const char *path, int stop_fd, char err
     err = open_pcap(file, path, stop_fd, error);
     if (err)
         goto close_file;
-    snapshot = pcap_snapshot(file->pcap);
-    dlt = pcap_datalink(file->pcap);
-    file->link = LINK_UNSUPPORTED;
-    for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
-        if (links[i].dlt == dlt)
-            file->link = links[i].link;
+    if (file->blocks) { /* its packets are delivered in place */
+        *out = &file->base;
+        return 0;
     }
+    snapshot = pcap_snapshot(file->pcap);
+    file->dlt = pcap_datalink(file->pcap);
+    file->link = link_of(file->dlt);
     /* libpcap changes the records of the excluded link types, so only libpcap can read those. */
     if (file->link != LINK_UNSUPPORTED && file->link != LINK_LINUX_SLL && file->link != LINK_LINUX_SLL2 &&
         snapshot > 0 && capture_input_fd(file->input) >= 0)

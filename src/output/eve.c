@@ -265,9 +265,9 @@ void eve_header(struct eve *eve, struct text *out, const struct packet_record *r
     eve_event_time(eve, out, record->time_ns);
     if (record->has_flow)
         eve_flow_id(out, &record->flow);
-    if (eve->options->queue_fields)
+    if (eve->options->queue_fields || (record->meta.in_ifindex & PACKET_FILE_INTERFACE))
         json_member_string(out, "in_iface", interface_name(&eve->interfaces, record->meta.in_ifindex));
-    else if (record->number > 0)
+    if (!eve->options->queue_fields && record->number > 0)
         json_member_uint(out, "pcap_cnt", record->number);
     json_member_string(out, "event_type", event_type);
     eve_vlans(out, record->vlan_id, record->vlan_count);

@@ -27,6 +27,8 @@
 const char *protocol_name(uint8_t protocol);
 bool protocol_has_ports(uint8_t protocol);
 
+enum { MAX_FILE_INTERFACES = 1024 };
+
 struct interface_name {
     uint32_t index;
     uint64_t read_ns; /* monotonic time at which the name was read */
@@ -38,6 +40,9 @@ struct interface_name {
 struct interface_cache {
     uint64_t now_ns; /* current monotonic time, up to RECORDS_PER_CLOCK records old */
     struct interface_name names[INTERFACE_CACHE_SIZE];
+    /* Interfaces that capture files name; number i + 1 is file_names[i]. */
+    char *file_names[MAX_FILE_INTERFACES];
+    uint32_t file_name_count;
 };
 /* Returns the name of the interface, valid until the next call; NULL for index 0 and for an interface that no longer
  * exists. */

@@ -189,7 +189,7 @@ static void flow_header(struct eve *eve, struct text *out, const struct flow_rec
     json_object_open(out, NULL);
     eve_event_time(eve, out, record->time_ns);
     eve_flow_id(out, &record->flow);
-    if (eve->options->queue_fields)
+    if (eve->options->queue_fields || (record->origin.in_ifindex & PACKET_FILE_INTERFACE))
         json_member_string(out, "in_iface", interface_name(&eve->interfaces, record->origin.in_ifindex));
     json_member_string(out, "event_type", event_type);
     eve_vlans(out, record->vlan_id, record->vlan_count);

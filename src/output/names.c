@@ -84,6 +84,11 @@ const char *interface_name(struct interface_cache *cache, uint32_t index)
 
     if (index == 0)
         return NULL;
+    if (index & PACKET_FILE_INTERFACE) {
+        uint32_t at = (index & ~PACKET_FILE_INTERFACE) - 1;
+
+        return at < MAX_FILE_INTERFACES ? cache->file_names[at] : NULL;
+    }
     if (entry->index != index || cache->now_ns - entry->read_ns > lifetime_ns) {
         entry->index = index;
         entry->read_ns = cache->now_ns;

@@ -585,6 +585,8 @@ void output_close(struct output *output)
     if (output->wake_fd >= 0)
         close(output->wake_fd);
     free(output->pcap_file_name);
+    for (uint32_t i = 0; i < output->eve.interfaces.file_name_count; i++)
+        free(output->eve.interfaces.file_names[i]);
     free(output);
 }
 
@@ -712,6 +714,22 @@ void output_settle(struct output *output)
     wake(output);
     while (!output_is_written(output, ticket))
         nanosleep(&pause, NULL);
+}
+
+uint32_t output_add_file_interface(struct output *output, const char *name)
+{
+    struct interface_cache *interfaces = &output->eve.interfaces;
+    uint32_t index = 0;
+
+    /* The output thread reads a name after an event with its number, which the ring orders behind this store. */
+    while (index < interfaces->file_name_count && strcmp(interfaces->file_names[index], name) != 0)
+        index++;
+    if (index == interfaces->file_name_count) {
+        if (index == MAX_FILE_INTERFACES || !(interfaces->file_names[index] = strdup(name)))
+            return 0;
+        interfaces->file_name_count++;
+    }
+    return PACKET_FILE_INTERFACE | (index + 1);
 }
 
 int output_set_pcap_file(struct output *output, const char *path)

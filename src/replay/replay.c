@@ -110,6 +110,11 @@ static int replay_packets(struct replay *replay)
     while (!err && !is_stopped(replay) && (count = capture_receive(replay->capture, batch, batch_size, 0)) >= 0) {
         for (int i = 0; i < count; i++) {
             bool expire = begins_second(replay, batch[i]);
+            const char *interface = pcap_file_interface_name(replay->capture, batch[i]);
+
+            /* Each file numbers its interfaces in its own way. */
+            if (batch[i]->meta.in_ifindex > 0)
+                batch[i]->meta.in_ifindex = interface ? output_add_file_interface(replay->output, interface) : 0;
 
             pcap_file_prefetch(batch[i]);
             if (replay->threads) {

@@ -62,6 +62,7 @@ struct item {
     uint64_t time_ns, number;
     uint32_t kind; /* enum item_kind */
     uint32_t length, wire_length, flags, link;
+    uint32_t in_ifindex; /* of the capture file, for events */
 };
 
 struct replay_worker {
@@ -213,6 +214,7 @@ static void inspect_packet(struct replay_worker *worker, const struct item *item
         .number = item->number,
         .link = (enum link_type)item->link,
         .flags = item->flags,
+        .meta.in_ifindex = item->in_ifindex,
     };
     bool dropped;
 
@@ -344,6 +346,7 @@ void replay_workers_send(struct replay_workers *all, struct packet *pkt)
         .wire_length = pkt->wire_length,
         .flags = pkt->flags, /* flags as captured: the worker decodes the packet again */
         .link = pkt->link,
+        .in_ifindex = pkt->meta.in_ifindex,
     };
     struct packet *found[DECODE_MAX_PACKETS];
     bool grouped;

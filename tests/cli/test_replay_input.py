@@ -139,6 +139,32 @@ class ReplayInput(unittest.TestCase):
             self.assertRegex(run.stderr.decode(), f"standard input: .*({cause})")
             self.assertEqual(run.stderr.count(b"\n"), 1)
 
+    def test_interfaces_of_pcapng_files(self):
+        def block(kind, body):
+            body += bytes(-len(body) % 4)
+            return struct.pack("<II", kind, len(body) + 12) + body + struct.pack("<I", len(body) + 12)
+
+        def interface(link, name):
+            options = struct.pack("<HH", 2, len(name)) + name + bytes(-len(name) % 4) if name else b""
+            return block(1, struct.pack("<HHI", link, 0, 0) + options)
+
+        def packet(index, seconds, data):
+            time = seconds * 1000000
+            return block(6, struct.pack("<IIIII", index, time >> 32, time & 0xffffffff, len(data), len(data)) + data)
+
+        ip = [record(0, host)[16:] for host in range(5)]
+        section = block(0x0a0d0d0a, struct.pack("<IHHq", 0x1a2b3c4d, 1, 0, -1))
+        self.write("a.pcapng", section + interface(101, b"ppp0") + interface(1, b"eth1") + packet(0, 1, ip[1]) +
+                   packet(1, 2, bytes(12) + b"\x08\x00" + ip[2]))
+        self.write("b.pcapng", gzip.compress(section + interface(101, b"") + interface(101, b"eth1") +
+                                             packet(0, 3, ip[3]) + packet(1, 4, ip[4])))
+        for workers in ("1", "2"):
+            code, _, err = self.replay("--workers", workers, self.path("a.pcapng"), self.path("b.pcapng"))
+            self.assertEqual((code, err), (0, ""))
+            for kind in ("alert", "flow"):
+                self.assertEqual(sorted((event["src_ip"], event.get("in_iface")) for event in self.events(kind)),
+                                 [("10.0.0.1", "ppp0"), ("10.0.0.2", "eth1"), ("10.0.0.3", None), ("10.0.0.4", "eth1")])
+
     def test_standard_input_is_given_once(self):
         code, _, err = self.replay("-", self.path("x.pcap"), "-")
         self.assertIn(code, (1, 2))

@@ -19,6 +19,8 @@
 
 enum { BIG = 256 * 1024 };
 
+#define COUNT(table) (int)(sizeof(table) / sizeof(table[0]))
+
 static char directory[256];
 static char path[300];
 
@@ -312,7 +314,7 @@ START_TEST(record_past_the_snapshot_length)
 }
 END_TEST
 
-/* A pcapng file, which libpcap cannot write: section header, an interface with nanoseconds, two packets. */
+/* A pcapng file: section header, an interface with nanoseconds, two packets. */
 START_TEST(pcapng)
 {
     static const uint32_t words[] = {
@@ -710,8 +712,6 @@ START_TEST(standard_input_is_a_file)
     }
 }
 END_TEST
-
-#define COUNT(table) (int)(sizeof(table) / sizeof(table[0]))
 
 static Suite *make_suite(void)
 {
