@@ -500,7 +500,7 @@ static void convert_interface(struct conversion *conversion)
         decide(conversion->leaf, IMPORT_IMPLIED, "the interface is in the list already");
 }
 
-/* Sets an option of an interface for all interfaces. The first interface that has the option counts. */
+/* Sets an option of an interface for all interfaces. The value of the first interface that has it is used. */
 static void take_interface_option(struct conversion *conversion, const char *value)
 {
     const char *before = import_value(conversion->import, conversion->setting);
@@ -511,7 +511,7 @@ static void take_interface_option(struct conversion *conversion, const char *val
         decide(conversion->leaf, IMPORT_IMPLIED, "the options of af-packet apply to all interfaces");
     else
         decide(conversion->leaf, IMPORT_MISSING,
-               "the options of af-packet apply to all interfaces: that of an earlier interface counts");
+               "the options of af-packet apply to all interfaces: the value of an earlier interface is used");
 }
 
 static void convert_interface_option(struct conversion *conversion)

@@ -282,7 +282,7 @@ static const struct {
     { "af-packet: [{interface: eth0, threads: 4}]", "af-packet.0.threads", IMPORT_TAKEN, "af-packet.workers: 4" },
     { "af-packet: [{interface: eth0, threads: auto}]", "af-packet.0.threads", IMPORT_MISSING, "set af-packet.workers" },
     { "af-packet: [{interface: eth0, threads: 4}, {interface: eth1, threads: 2}]", "af-packet.1.threads",
-      IMPORT_MISSING, "an earlier interface counts" },
+      IMPORT_MISSING, "the value of an earlier interface is used" },
     { "af-packet: [{interface: eth0, threads: 4}, {interface: eth1, threads: 4}]", "af-packet.1.threads",
       IMPORT_IMPLIED, "apply to all interfaces" },
     { "af-packet: [{interface: eth0, cluster-type: cluster_flow}]", "af-packet.0.cluster-type", IMPORT_TAKEN,
