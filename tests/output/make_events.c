@@ -96,8 +96,10 @@ static void add_flow(struct tools *tools, struct sample *sample, int number)
     flow->state = (uint8_t)(number % FLOW_STATE_COUNT);
     flow->flags = (uint16_t)(number % (FLOW_ACCEPTED_BY_EXCEPTION << 1));
     flow->emergency = number % 3 == 0;
-    if (flow->state == FLOW_BYPASSED)
+    if (flow->state == FLOW_BYPASSED) {
         flow->kernel = &tools->kernel;
+        flow->offload = OFFLOAD_ACCEPT;
+    }
     for (int cause = 1; cause < EXCEPTION_COUNT; cause++)
         flow->exceptions[cause] = (uint8_t)((number + cause) % (EXCEPTION_POLICY_COUNT + 1));
     if (number % 3 > 0)

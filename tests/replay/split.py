@@ -72,7 +72,7 @@ eve:
 
 # Fields that depend on packets, and are therefore not compared.
 PACKET_FIELDS = ('timestamp', 'pcap_cnt', 'packet', 'packet_info', 'payload', 'payload_printable', 'stream', 'pkt_src',
-                 'flow_id',
+                 'flow_id', 'in_iface', # cut captures have no interfaces
                  'traffic', 'metadata', 'tcp')
 FLOW_FIELDS = ('state', 'reason', 'alerted', 'tx_cnt')  # the only fields of a flow that are compared
 # Alerts are compared by rule and these fields. Other fields show the transaction at the packet with which the rule
