@@ -487,7 +487,7 @@ const struct counter counter_table[] = {
       "Packets that never arrived: the kernel dropped them, or accepted them uninspected (queue.fail-open)" },
     { "queue.*.ring_full", "overruns", COUNTER_TOTAL, "queue_ring_full", "queue",
       "Sensor: how often the kernel found no free block in the ring" },
-    { "queue.*.link_losses", "losses", COUNTER_TOTAL, "queue_link_losses", "queue",
+    { "queue.*.link_losses", "losses", COUNTER_TOTAL, "queue_link", "queue",
       "Sensor: how often the interface of the ring went down or disappeared" },
     { "queue.*.ring_bytes", "bytes", COUNTER_GAUGE, "queue_ring_memory", "queue", "Sensor: memory of the ring" },
     { "queue.*.conntrack", "packets", COUNTER_TOTAL, "queue_conntrack", "queue", "Packets with conntrack data" },
