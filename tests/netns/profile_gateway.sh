@@ -21,7 +21,7 @@ printf '%s\n' "include: $profile" 'nft.attach: after' >"$WORK/sluice.yaml"
 start_sluice ips --config "$WORK/sluice.yaml" --rules "$WORK/t.rules" --no-console --set nft.offload.interval=1
 ips=$LAST_PID
 # Whether acknowledgments are offloaded depends on the kernel; the log says so.
-grep -q "acknowledgments are \(offloaded: no rule\|queued: nft.offload.acknowledgments needs a kernel\)" \
+grep -q "acknowledgments are \(offloaded: no rule\|queued: nft.offload.acknowledgments needs connection marks\)" \
 	"$WORK/ips.log" || fail "the log does not mention acknowledgments"
 
 # get VERSION NAME: gets the file over TLS.
