@@ -36,15 +36,18 @@ steps() { # steps NAME COUNT
 		sleep 0.2 # longer than the client delays its acknowledgment
 	done
 }
-# account: each segment was either queued or skipped.
+# account: each segment was either queued or skipped. The dropped connections send theirs again, so on a slow machine
+# segments may be forwarded while the counters are read.
 account() {
-	local before sum
-	for _ in $(seq 50); do # until no segment was forwarded meanwhile: the dropped connections send theirs again
+	local before after sum
+	for _ in $(seq 50); do # until no segment was forwarded meanwhile
 		before=$(counter count forwarded)
 		sum=$(($(queued 0) + $(skipped) + $(counter sluice offload_dropped) + $(counter sluice offload_accepted)))
-		[ "$before" != "$(counter count forwarded)" ] || break
+		after=$(counter count forwarded)
+		[ "$before" != "$after" ] || break
 	done
-	equal "forwarded segments, and those queued or skipped" "$before" "$sum"
+	[ "$before" -le "$sum" ] && [ "$sum" -le "$after" ] ||
+		fail "$before to $after segments were forwarded, and $sum queued or skipped"
 }
 # reload N: the Nth reload.
 reload() {

@@ -56,7 +56,7 @@ if role == 'server':
     while True:
         conn, peer = sock.accept() if stream else (sock, sock.recvfrom(100)[1])
         threading.Thread(target=speak, args=(conn, peer), daemon=True).start()
-sock.settimeout(60)
+sock.settimeout(300) # a machine beside other work is slow
 sock.connect((address, port))
 stream or sock.send(b'hello')
 print('connected', flush=True)
