@@ -138,17 +138,14 @@ static int open_memory(struct pool *pool, size_t count)
     return 0;
 }
 
-/* Divides the pool into chunks, and allocates their descriptions. Returns 0 or -ENOMEM. */
-static int make_chunks(struct pool *pool)
+/* Divides the pool into chunks. */
+static void divide(struct pool *pool)
 {
     bool is_large = pool->stride * pool->capacity >= HUGE_PAGES_FROM && pool->stride <= HUGE_PAGE;
 
     pool->shift = is_large ? CHUNK_SHIFT : NO_CHUNKS;
     pool->per_chunk = is_large ? HUGE_PAGE / pool->stride : pool->reserved;
     pool->chunk_count = (pool->reserved + pool->per_chunk - 1) / pool->per_chunk;
-    pool->chunks = calloc(pool->chunk_count, sizeof(*pool->chunks));
-    pool->room = calloc(pool->chunk_count / 64 + 1, sizeof(*pool->room));
-    return pool->chunks && pool->room ? 0 : -ENOMEM;
 }
 
 int pool_new(struct pool **out, size_t size, size_t memcap)
@@ -166,25 +163,24 @@ int pool_new(struct pool **out, size_t size, size_t memcap)
     pool->reserved = pool->capacity;
     if (memcap > 0 && pool->capacity < SIZE_MAX / pool->stride / POOL_GROWTH)
         pool->reserved *= POOL_GROWTH;
-    int err = make_chunks(pool);
+    divide(pool);
+    pool->capacity = count_for(pool, memcap);
+    int err = reserve(pool);
 
-    if (!err) {
-        pool->capacity = count_for(pool, memcap);
-        err = reserve(pool);
-    }
-    if (err && pool->chunks &&
-        pool->reserved > pool->capacity) { /* address space is limited (RLIMIT_AS): reserve no
-                                              more than the memcap, which then cannot be raised */
+    if (err && pool->reserved > pool->capacity) { /* address space is limited (RLIMIT_AS): reserve no more than the
+                                                     memcap, which then cannot be raised */
         pool->reserved = pool->capacity;
         err = reserve(pool);
     }
-    if (!err && (err = open_memory(pool, pool->capacity)))
-        munmap(pool->mapping, pool->mapping_length);
     if (err) {
-        free(pool->chunks);
-        free(pool->room);
         free(pool);
         return err;
+    }
+    pool->chunks = calloc(pool->chunk_count, sizeof(*pool->chunks));
+    pool->room = calloc(pool->chunk_count / 64 + 1, sizeof(*pool->room));
+    if (!pool->chunks || !pool->room || open_memory(pool, pool->capacity)) {
+        pool_free(pool);
+        return -ENOMEM;
     }
     *out = pool;
     return 0;

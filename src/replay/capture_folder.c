@@ -135,7 +135,8 @@ static int list_files(struct capture_folder *folder)
     }
     if (fts)
         fts_close(fts);
-    qsort(folder->files, folder->count, sizeof(*folder->files), by_path);
+    if (folder->count > 0)
+        qsort(folder->files, folder->count, sizeof(*folder->files), by_path);
     return err;
 }
 
