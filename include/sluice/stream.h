@@ -135,7 +135,7 @@ bool stream_is_at_depth(const struct flow *flow);
 bool stream_is_truncated(const struct flow *flow, enum flow_direction direction);
 
 /*
- * Returns whether the session can be tracked for now without the acknowledgments of the connection (segments without
+ * Returns whether the session can at present be tracked without the acknowledgments of the connection (segments without
  * payload and with no flag but ACK), so that the kernel need not queue them. Inline only: the handshake was seen, no
  * side closes the connection, no data is missing, and little data waits for an acknowledgment, because it is kept until
  * then. `misses`: the kernel does not queue them now.

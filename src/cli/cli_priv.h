@@ -76,6 +76,33 @@ struct cli_daemon {
     const char *log_dir; /* NULL: as configured */
     bool console, check; /* check: only check whether the daemon would start */
 };
+/* Option rows of `run` and `sensor`. A command's own ids begin with CLI_DAEMON_OWN. */
+enum {
+    CLI_DAEMON_LOG_DIR = CLI_OPTION_OWN,
+    CLI_DAEMON_CONSOLE,
+    CLI_DAEMON_NO_CONSOLE,
+    CLI_DAEMON_CHECK,
+    CLI_DAEMON_OWN
+};
+
+#define CLI_DAEMON_ROW_LOG_DIR                                                                                         \
+    {                                                                                                                  \
+        .id = CLI_DAEMON_LOG_DIR, .letter = 'l', .name = "log-dir", .argument = "DIR",                                 \
+        .help = "write the event files to this folder, which is created if it is missing (log-dir; "                   \
+                "default /var/log/sluice)"                                                                             \
+    }
+#define CLI_DAEMON_ROW_CONSOLE                                                                                         \
+    {                                                                                                                  \
+        .id = CLI_DAEMON_CONSOLE, .name = "console", .group = "console",                                               \
+        .help = "print events as readable lines to stdout; the default on a terminal"                                  \
+    }
+#define CLI_DAEMON_ROW_NO_CONSOLE                                                                                      \
+    {                                                                                                                  \
+        .id = CLI_DAEMON_NO_CONSOLE, .name = "no-console", .group = "console", .help = "do not print events to stdout" \
+    }
+
+/* As cli_input_handle_option(), for these rows and CLI_ROW_*. */
+int cli_daemon_handle_option(struct cli_daemon *daemon, const struct cli_option *option, const char *value);
 /* Loads the configuration, and runs the daemon until SIGTERM or SIGINT, or checks it. Returns an exit code. */
 int cli_daemon_run(struct cli_daemon *daemon);
 /* Checks the settings of a sensor, its filter included; the interfaces may be missing. 0, or -errno with a line in

@@ -19,6 +19,24 @@ static int load_config(void *user, struct config **out, struct diag *diag)
     return cli_load_config(input, CONFIG_STRICT, CLI_DEFAULT_CONFIG, out, diag) ? -EINVAL : 0;
 }
 
+int cli_daemon_handle_option(struct cli_daemon *daemon, const struct cli_option *option, const char *value)
+{
+    switch (option->id) {
+    case CLI_DAEMON_LOG_DIR:
+        daemon->log_dir = value;
+        return 0;
+    case CLI_DAEMON_CHECK:
+        daemon->check = true;
+        return 0;
+    case CLI_DAEMON_CONSOLE:
+    case CLI_DAEMON_NO_CONSOLE:
+        daemon->console = option->id == CLI_DAEMON_CONSOLE;
+        return 0;
+    default:
+        return cli_input_handle_option(&daemon->input, option, value);
+    }
+}
+
 static int start_daemon(struct cli_daemon *daemon, const struct config *config)
 {
     struct run_options run = {

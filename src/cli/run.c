@@ -4,17 +4,10 @@
 
 #include <unistd.h>
 
-enum { OPTION_LOG_DIR = CLI_OPTION_OWN, OPTION_CONSOLE, OPTION_NO_CONSOLE, OPTION_CHECK };
-
 static const struct cli_option options[] = {
     CLI_ROW_CONFIG,
     CLI_ROW_RULES,
-    { .id = OPTION_LOG_DIR,
-      .letter = 'l',
-      .name = "log-dir",
-      .argument = "DIR",
-      .help = "write the event files to this folder, which is created if it is missing (log-dir; "
-              "default /var/log/sluice)" },
+    CLI_DAEMON_ROW_LOG_DIR,
     { .letter = 'q',
       .name = "queue",
       .argument = "NUMBERS",
@@ -62,12 +55,9 @@ static const struct cli_option options[] = {
       .help = "refuse to start, and to reload, when a rule or a rule file cannot be loaded; by default it is left out "
               "(engine.init-failure-fatal)" },
     CLI_ROW_SET,
-    { .id = OPTION_CONSOLE,
-      .name = "console",
-      .group = "console",
-      .help = "print events as readable lines to stdout; the default on a terminal" },
-    { .id = OPTION_NO_CONSOLE, .name = "no-console", .group = "console", .help = "do not print events to stdout" },
-    { .id = OPTION_CHECK,
+    CLI_DAEMON_ROW_CONSOLE,
+    CLI_DAEMON_ROW_NO_CONSOLE,
+    { .id = CLI_DAEMON_CHECK,
       .name = "check",
       .help = "check whether the daemon would start with these options and this configuration, then exit; rules are "
               "not checked" },
@@ -76,23 +66,7 @@ static const struct cli_option options[] = {
 
 static int handle_option(void *user, const struct cli_option *option, const char *value)
 {
-    struct cli_daemon *daemon = user;
-
-    switch (option->id) {
-    case OPTION_LOG_DIR:
-        daemon->log_dir = value;
-        break;
-    case OPTION_CHECK:
-        daemon->check = true;
-        break;
-    case OPTION_CONSOLE:
-    case OPTION_NO_CONSOLE:
-        daemon->console = option->id == OPTION_CONSOLE;
-        break;
-    default:
-        return cli_input_handle_option(&daemon->input, option, value);
-    }
-    return 0;
+    return cli_daemon_handle_option(user, option, value);
 }
 
 static int run_daemon(int argc, char **argv)

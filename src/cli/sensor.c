@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { OPTION_LOG_DIR = CLI_OPTION_OWN, OPTION_INTERFACE, OPTION_CONSOLE, OPTION_NO_CONSOLE, OPTION_CHECK };
+enum { OPTION_INTERFACE = CLI_DAEMON_OWN };
 
 static const struct cli_option options[] = {
     { .id = OPTION_INTERFACE,
@@ -28,19 +28,11 @@ static const struct cli_option options[] = {
           "capture only packets that match this filter, such as 'not port 22' (af-packet.bpf-filter; default all)" },
     CLI_ROW_CONFIG,
     CLI_ROW_RULES,
-    { .id = OPTION_LOG_DIR,
-      .letter = 'l',
-      .name = "log-dir",
-      .argument = "DIR",
-      .help = "write the event files to this folder, which is created if it is missing (log-dir; "
-              "default /var/log/sluice)" },
+    CLI_DAEMON_ROW_LOG_DIR,
     CLI_ROW_SET,
-    { .id = OPTION_CONSOLE,
-      .name = "console",
-      .group = "console",
-      .help = "print events as readable lines to stdout; the default on a terminal" },
-    { .id = OPTION_NO_CONSOLE, .name = "no-console", .group = "console", .help = "do not print events to stdout" },
-    { .id = OPTION_CHECK,
+    CLI_DAEMON_ROW_CONSOLE,
+    CLI_DAEMON_ROW_NO_CONSOLE,
+    { .id = CLI_DAEMON_CHECK,
       .name = "check",
       .help = "check whether the daemon would start with these options and this configuration, then exit; rules and "
               "interfaces are not checked" },
@@ -55,25 +47,10 @@ struct arguments {
 static int handle_option(void *user, const struct cli_option *option, const char *value)
 {
     struct arguments *arguments = user;
-    struct cli_daemon *daemon = &arguments->daemon;
 
-    switch (option->id) {
-    case OPTION_INTERFACE:
-        arguments->interfaces = value;
-        break;
-    case OPTION_LOG_DIR:
-        daemon->log_dir = value;
-        break;
-    case OPTION_CHECK:
-        daemon->check = true;
-        break;
-    case OPTION_CONSOLE:
-    case OPTION_NO_CONSOLE:
-        daemon->console = option->id == OPTION_CONSOLE;
-        break;
-    default:
-        return cli_input_handle_option(&daemon->input, option, value);
-    }
+    if (option->id != OPTION_INTERFACE)
+        return cli_daemon_handle_option(&arguments->daemon, option, value);
+    arguments->interfaces = value;
     return 0;
 }
 
