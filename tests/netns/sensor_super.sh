@@ -4,6 +4,7 @@
 # and none has a decoder event. On the interface of a gateway it sees each packet once, and the hosts of it as well.
 . "$(dirname "$0")/lib.sh"
 . "$HERE/sensor_lib.sh"
+. "$HERE/words_lib.sh"
 topology
 WORDS=20
 for word in $(seq -w 1 $WORDS); do
@@ -13,26 +14,6 @@ done >"$WORK/t.rules"
 background srv python3 "$HERE/traffic.py" tcp-echo 7001
 wait_text "$WORK/background.log" listening
 
-# words ADDRESS: 8 MB, each word once and far from the others; prints how many bytes came back.
-words() {
-	client python3 - "$1" $WORDS <<'PY'
-import socket
-import sys
-import threading
-sock = socket.create_connection((sys.argv[1], 7001), timeout=20)
-sock.setsockopt(socket.SOL_SOCKET, 32, 16 << 20)  # SO_SNDBUFFORCE
-data = b''.join((b'WORD%02d' % word).rjust(400000, b'.') for word in range(1, int(sys.argv[2]) + 1))
-def send():
-    sock.sendall(data)
-    sock.shutdown(socket.SHUT_WR)
-threading.Thread(target=send, daemon=True).start()
-got = 0
-while part := sock.recv(262144):
-    got += len(part)
-print(got)
-PY
-}
-words_found() { grep -o '"signature_id":[0-9]*,' "$WORK/$1/eve.json" | sort -u | grep -c .; }
 
 # watch NAME ADDRESS: a sensor sees the words that are sent to the address.
 watch() {

@@ -4,6 +4,7 @@
 # datagrams (GRO). Every byte and every datagram is inspected, and all of the traffic arrives. A datagram that is too
 # long and no super-packet is dropped.
 . "$(dirname "$0")/lib.sh"
+. "$HERE/words_lib.sh"
 command -v ethtool >/dev/null || skip "ethtool is not installed"
 topology
 client python3 "$HERE/link_sizes.py" 185000 c0 || exit
@@ -41,28 +42,8 @@ counter() {
 }
 
 # --- BIG TCP ----------------------------------------------------------------------------------------------------------
-# words ADDRESS: 8 MB, each word once and far from the others; prints how many bytes came back.
-words() {
-	client python3 - "$1" $WORDS <<'PY'
-import socket
-import sys
-import threading
-sock = socket.create_connection((sys.argv[1], 7001), timeout=20)
-sock.setsockopt(socket.SOL_SOCKET, 32, 16 << 20)  # SO_SNDBUFFORCE
-data = b''.join((b'WORD%02d' % word).rjust(400000, b'.') for word in range(1, int(sys.argv[2]) + 1))
-def send():
-    sock.sendall(data)
-    sock.shutdown(socket.SHUT_WR)
-threading.Thread(target=send, daemon=True).start()
-got = 0
-while part := sock.recv(262144):
-    got += len(part)
-print(got)
-PY
-}
 # all_words NAME: waits until a rule has matched for each word and its echo.
 all_words() { wait_equal "$1: words that were found" $((2 * WORDS)) words_found "$1"; }
-words_found() { grep -o '"signature_id":[0-9]*,' "$WORK/$1/eve.json" | sort -u | grep -c .; }
 # comes_large NAME ADDRESS: whether the words came in super-packets of more than 64 KiB: on a busy host not each time.
 comes_large() {
 	equal "bytes of $2" "$(words "$2")" 8000000
