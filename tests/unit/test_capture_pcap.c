@@ -15,45 +15,19 @@
 #include <lz4frame.h>
 #endif
 
+#include "capture_file_rig.h"
 #include "sluice/capture.h"
 
 enum { BIG = 256 * 1024 };
 
 #define COUNT(table) (int)(sizeof(table) / sizeof(table[0]))
 
-static char directory[256];
-static char path[300];
-
-static void make_directory(void)
-{
-    const char *parent = getenv("TMPDIR");
-
-    snprintf(directory, sizeof(directory), "%.200s/capture_pcap.XXXXXX", parent ? parent : P_tmpdir);
-    ck_assert_ptr_nonnull(mkdtemp(directory));
-    snprintf(path, sizeof(path), "%s/file", directory);
-}
-
-static void remove_directory(void)
-{
-    unlink(path);
-    rmdir(directory);
-}
-
-static void write_bytes(const void *bytes, size_t length)
-{
-    FILE *file = fopen(path, "wb");
-
-    ck_assert_ptr_nonnull(file);
-    ck_assert_uint_eq(fwrite(bytes, 1, length, file), length);
-    ck_assert_int_eq(fclose(file), 0);
-}
-
 /* Packet i (from 0) has size_of(i) bytes, each of them i, and the time 1000 + i seconds and i ns. */
 static void write_pcap(int dlt, size_t count, uint32_t (*size_of)(size_t), uint32_t cut)
 {
     static uint8_t data[BIG];
     pcap_t *pcap = pcap_open_dead_with_tstamp_precision(dlt, BIG, PCAP_TSTAMP_PRECISION_NANO);
-    pcap_dumper_t *dumper = pcap_dump_open(pcap, path);
+    pcap_dumper_t *dumper = pcap_dump_open(pcap, capture_rig_path);
 
     ck_assert_ptr_nonnull(dumper);
     for (size_t i = 0; i < count; i++) {
@@ -91,15 +65,6 @@ static uint32_t mixed(size_t i)
     return (uint32_t)(i * 7919 % 9001);
 }
 
-static struct capture *open_file(void)
-{
-    char error[CAPTURE_ERROR_SIZE] = "";
-    struct capture *capture = NULL;
-
-    ck_assert_msg(pcap_file_open(&capture, path, 0, error) == 0, "%s", error);
-    return capture;
-}
-
 static void check_packet(const struct packet *pkt, size_t i, uint32_t size)
 {
     ck_assert_uint_eq(pkt->number, i + 1);
@@ -129,7 +94,7 @@ START_TEST(packets_stay_valid_for_a_batch)
 
     write_pcap(DLT_EN10MB, batch_cases[_i].count, batch_cases[_i].size_of, 0);
 
-    struct capture *capture = open_file();
+    struct capture *capture = capture_rig_open();
     int n = 0;
 
     while ((n = capture_receive(capture, batch, batch_cases[_i].max, 0)) > 0) {
@@ -159,7 +124,7 @@ START_TEST(verdicts_are_counted)
 
     write_pcap(DLT_RAW, 5, small, 0);
 
-    struct capture *capture = open_file();
+    struct capture *capture = capture_rig_open();
 
     ck_assert_int_eq(capture_receive(capture, batch, 8, -1), 5);
     batch[1]->verdict = batch[4]->verdict = VERDICT_DROP;
@@ -180,7 +145,7 @@ START_TEST(a_file_has_no_queue_status)
 
     write_pcap(DLT_RAW, 1, small, 0);
 
-    struct capture *capture = open_file();
+    struct capture *capture = capture_rig_open();
 
     ck_assert_int_eq(capture_status(capture, &status), -ENOTSUP);
     capture_close(capture);
@@ -212,7 +177,7 @@ START_TEST(link_types)
 
     write_pcap(link_cases[_i].dlt, 1, small, 0);
 
-    struct capture *capture = open_file();
+    struct capture *capture = capture_rig_open();
 
     ck_assert_int_eq(capture_receive(capture, batch, 1, 0), 1);
     ck_assert_int_eq(batch[0]->link, link_cases[_i].link);
@@ -226,7 +191,7 @@ START_TEST(packets_cut_by_a_snapshot_length)
 
     write_pcap(DLT_RAW, 2, small, 1000);
 
-    struct capture *capture = open_file();
+    struct capture *capture = capture_rig_open();
 
     ck_assert_int_eq(capture_receive(capture, batch, 2, 0), 2);
     ck_assert_uint_eq(batch[1]->length, 61);
@@ -253,9 +218,9 @@ START_TEST(other_byte_order)
         words[i] = __builtin_bswap32(words[i]);
     words[10] = 0x45454545;
     words[15] = 0x46464646;
-    write_bytes(words, sizeof(words));
+    capture_rig_write(words, sizeof(words));
 
-    struct capture *capture = open_file();
+    struct capture *capture = capture_rig_open();
 
     ck_assert_int_eq(capture_receive(capture, batch, 4, 0), 2);
     ck_assert_uint_eq(batch[0]->time_ns, order_cases[_i].time_ns);
@@ -276,9 +241,9 @@ START_TEST(times_after_2038)
     static const uint32_t words[] = { 0xa1b2c3d4, 4 << 16 | 2, 0, 0, 65536, 101, 0x80000001, 9, 4, 4, 0x45454545 };
     struct packet *batch[4];
 
-    write_bytes(words, sizeof(words));
+    capture_rig_write(words, sizeof(words));
 
-    struct capture *capture = open_file();
+    struct capture *capture = capture_rig_open();
 
     ck_assert_int_eq(capture_receive(capture, batch, 4, 0), 1);
     ck_assert_uint_eq(batch[0]->time_ns, UINT64_C(0x80000001) * 1000000000 + 9000);
@@ -295,9 +260,9 @@ START_TEST(record_past_the_snapshot_length)
     };
     struct packet *batch[4];
 
-    write_bytes(words, sizeof(words));
+    capture_rig_write(words, sizeof(words));
 
-    struct capture *capture = open_file();
+    struct capture *capture = capture_rig_open();
     int count = 0, more;
 
     while (count < 4 && (more = capture_receive(capture, batch + count, 1, 0)) == 1) {
@@ -325,9 +290,9 @@ START_TEST(pcapng)
     };
     struct packet *batch[4];
 
-    write_bytes(words, sizeof(words));
+    capture_rig_write(words, sizeof(words));
 
-    struct capture *capture = open_file();
+    struct capture *capture = capture_rig_open();
 
     ck_assert_int_eq(capture_receive(capture, batch, 4, 0), 2);
     ck_assert_int_eq(batch[0]->link, LINK_RAW);
@@ -359,10 +324,10 @@ START_TEST(corrupt_tail)
     struct stat st;
 
     write_pcap(DLT_RAW, 3, small, 0);
-    ck_assert_int_eq(stat(path, &st), 0);
-    ck_assert_int_eq(truncate(path, st.st_size - tail_cases[_i].cut), 0);
+    ck_assert_int_eq(stat(capture_rig_path, &st), 0);
+    ck_assert_int_eq(truncate(capture_rig_path, st.st_size - tail_cases[_i].cut), 0);
 
-    struct capture *capture = open_file();
+    struct capture *capture = capture_rig_open();
 
     if (tail_cases[_i].packets > 0)
         ck_assert_int_eq(capture_receive(capture, batch, 8, 0), tail_cases[_i].packets);
@@ -395,10 +360,10 @@ START_TEST(corrupt_tail_of_a_large_file)
     int n;
 
     write_pcap(DLT_RAW, MANY, mixed, 0);
-    ck_assert_int_eq(stat(path, &st), 0);
-    ck_assert_int_eq(truncate(path, st.st_size - 1), 0);
+    ck_assert_int_eq(stat(capture_rig_path, &st), 0);
+    ck_assert_int_eq(truncate(capture_rig_path, st.st_size - 1), 0);
 
-    struct capture *capture = open_file();
+    struct capture *capture = capture_rig_open();
 
     while ((n = capture_receive(capture, batch, 64, 0)) > 0)
         seen += (size_t)n;
@@ -414,7 +379,7 @@ START_TEST(a_large_file_closed_early)
 
     write_pcap(DLT_RAW, MANY, mixed, 0);
     for (int batches = 0; batches < 40; batches++) {
-        struct capture *capture = open_file();
+        struct capture *capture = capture_rig_open();
 
         for (int i = 0; i < batches; i++)
             ck_assert_int_gt(capture_receive(capture, batch, 64, 0), 0);
@@ -431,16 +396,16 @@ START_TEST(absurd_record_length)
     uint32_t absurd = 0x7fffffff;
 
     write_pcap(DLT_RAW, 3, small, 0);
-    ck_assert_int_eq(stat(path, &st), 0);
+    ck_assert_int_eq(stat(capture_rig_path, &st), 0);
 
-    FILE *file = fopen(path, "r+b");
+    FILE *file = fopen(capture_rig_path, "r+b");
 
     ck_assert_ptr_nonnull(file);
     fseek(file, st.st_size - 78 + 8, SEEK_SET); /* captured length of the last record */
     fwrite(&absurd, sizeof(absurd), 1, file);
     fclose(file);
 
-    struct capture *capture = open_file();
+    struct capture *capture = capture_rig_open();
 
     ck_assert_int_eq(capture_receive(capture, batch, 8, 0), 2);
     ck_assert_int_eq(capture_receive(capture, batch, 8, 0), -EBADMSG);
@@ -454,15 +419,15 @@ START_TEST(what_is_no_capture)
     char error[CAPTURE_ERROR_SIZE] = "";
     struct capture *capture = NULL;
 
-    ck_assert_int_eq(pcap_file_open(&capture, path, 0, error), -ENOENT);
-    ck_assert_msg(strstr(error, path) && strstr(error, strerror(ENOENT)), "%s", error);
-    write_bytes("", 0);
-    ck_assert_int_eq(pcap_file_open(&capture, path, 0, error), -EINVAL);
-    write_bytes("this is no capture file at all", 30);
+    ck_assert_int_eq(pcap_file_open(&capture, capture_rig_path, 0, error), -ENOENT);
+    ck_assert_msg(strstr(error, capture_rig_path) && strstr(error, strerror(ENOENT)), "%s", error);
+    capture_rig_write("", 0);
+    ck_assert_int_eq(pcap_file_open(&capture, capture_rig_path, 0, error), -EINVAL);
+    capture_rig_write("this is no capture file at all", 30);
     *error = '\0';
-    ck_assert_int_eq(pcap_file_open(&capture, path, 0, error), -EINVAL);
-    ck_assert_msg(strstr(error, path) != NULL && strlen(error) > strlen(path) + 2, "%s", error);
-    ck_assert_int_eq(pcap_file_open(&capture, directory, 0, error), -EISDIR);
+    ck_assert_int_eq(pcap_file_open(&capture, capture_rig_path, 0, error), -EINVAL);
+    ck_assert_msg(strstr(error, capture_rig_path) != NULL && strlen(error) > strlen(capture_rig_path) + 2, "%s", error);
+    ck_assert_int_eq(pcap_file_open(&capture, capture_rig_directory, 0, error), -EISDIR);
     ck_assert_ptr_null(capture);
 }
 END_TEST
@@ -533,7 +498,7 @@ enum { COMPRESSED_PACKETS = 3000, COMPRESSED_SIZE = 32 << 20 };
 static size_t compress_file(int format, size_t frames)
 {
     static uint8_t bytes[COMPRESSED_SIZE], out[COMPRESSED_SIZE];
-    FILE *file = fopen(path, "rb");
+    FILE *file = fopen(capture_rig_path, "rb");
     size_t length = fread(bytes, 1, sizeof(bytes), file), used = 0, at = 0;
 
     fclose(file);
@@ -544,7 +509,7 @@ static size_t compress_file(int format, size_t frames)
         used += formats[format].compress(out + used, sizeof(out) - used, bytes + at, step);
         at += step;
     }
-    write_bytes(out, used);
+    capture_rig_write(out, used);
     return used;
 }
 
@@ -570,7 +535,7 @@ START_TEST(compressed_files)
         write_pcap(DLT_RAW, COMPRESSED_PACKETS, mixed, 0);
         compress_file(_i, frames);
 
-        struct capture *capture = open_file();
+        struct capture *capture = capture_rig_open();
 
         ck_assert_uint_eq(receive_all(capture, mixed, &end), COMPRESSED_PACKETS);
         ck_assert_int_eq(end, -ENODATA);
@@ -588,9 +553,9 @@ START_TEST(compressed_file_cut)
         int end;
 
         write_pcap(DLT_RAW, COMPRESSED_PACKETS, small, 0);
-        ck_assert_int_eq(truncate(path, (off_t)compress_file(_i, 1) - cut), 0);
+        ck_assert_int_eq(truncate(capture_rig_path, (off_t)compress_file(_i, 1) - cut), 0);
 
-        struct capture *capture = open_file();
+        struct capture *capture = capture_rig_open();
         size_t seen = receive_all(capture, small, &end);
 
         ck_assert_int_eq(end, -EBADMSG);
@@ -612,13 +577,13 @@ START_TEST(compressed_file_damaged)
 
     write_pcap(DLT_RAW, COMPRESSED_PACKETS, mixed, 0);
     length = compress_file(_i, 1);
-    file = fopen(path, "r+b");
+    file = fopen(capture_rig_path, "r+b");
     ck_assert_ptr_nonnull(file);
     fseek(file, (long)length - 2, SEEK_SET); /* the checksum, or the length of the data */
     fwrite("\xff\xff", 1, 2, file);
     fclose(file);
 
-    struct capture *capture = open_file();
+    struct capture *capture = capture_rig_open();
 
     seen = receive_all(capture, mixed, &end);
     ck_assert_int_eq(end, -EBADMSG);
@@ -648,10 +613,10 @@ START_TEST(refused_compressed_files)
     char error[CAPTURE_ERROR_SIZE] = "";
     struct capture *capture = NULL;
 
-    write_bytes(refused_cases[_i].bytes, refused_cases[_i].length);
-    ck_assert_int_lt(pcap_file_open(&capture, path, 0, error), 0);
+    capture_rig_write(refused_cases[_i].bytes, refused_cases[_i].length);
+    ck_assert_int_lt(pcap_file_open(&capture, capture_rig_path, 0, error), 0);
     ck_assert_ptr_null(capture);
-    ck_assert_msg(strstr(error, path) && strstr(error, refused_cases[_i].error), "%s", error);
+    ck_assert_msg(strstr(error, capture_rig_path) && strstr(error, refused_cases[_i].error), "%s", error);
 }
 END_TEST
 
@@ -667,7 +632,7 @@ START_TEST(a_pipe_that_stays_open)
     FILE *file;
 
     write_pcap(DLT_RAW, 2, small, 0);
-    file = fopen(path, "rb");
+    file = fopen(capture_rig_path, "rb");
     length = fread(bytes, 1, sizeof(bytes), file);
     fclose(file);
     ck_assert_int_eq(pipe(ends), 0);
@@ -697,12 +662,12 @@ START_TEST(standard_input_is_a_file)
         size_t length;
         int end;
 
-        file = fopen(path, "rb");
+        file = fopen(capture_rig_path, "rb");
         length = fread(bytes + 5, 1, sizeof(bytes) - 5, file);
         fclose(file);
         if (skipped)
-            write_bytes(bytes, length + 5);
-        file = freopen(path, "rb", stdin);
+            capture_rig_write(bytes, length + 5);
+        file = freopen(capture_rig_path, "rb", stdin);
         ck_assert_ptr_nonnull(file);
         ck_assert_int_eq(lseek(STDIN_FILENO, skipped ? 5 : 0, SEEK_SET), skipped ? 5 : 0);
         ck_assert_msg(pcap_file_open(&capture, "-", 0, error) == 0, "%s", error);
@@ -718,7 +683,7 @@ static Suite *make_suite(void)
     Suite *suite = suite_create("capture_pcap");
     TCase *files = tcase_create("files");
 
-    tcase_add_checked_fixture(files, make_directory, remove_directory);
+    tcase_add_checked_fixture(files, capture_rig_setup, capture_rig_teardown);
     tcase_add_loop_test(files, packets_stay_valid_for_a_batch, 0, COUNT(batch_cases));
     tcase_add_test(files, verdicts_are_counted);
     tcase_add_test(files, a_file_has_no_queue_status);

@@ -7,45 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "capture_file_rig.h"
 #include "sluice/capture.h"
 
 #define COUNT(table) (int)(sizeof(table) / sizeof(table[0]))
-
-static char directory[256];
-static char path[300];
-
-static void make_directory(void)
-{
-    const char *parent = getenv("TMPDIR");
-
-    snprintf(directory, sizeof(directory), "%.200s/capture_pcap.XXXXXX", parent ? parent : P_tmpdir);
-    ck_assert_ptr_nonnull(mkdtemp(directory));
-    snprintf(path, sizeof(path), "%s/file", directory);
-}
-
-static void remove_directory(void)
-{
-    unlink(path);
-    rmdir(directory);
-}
-
-static void write_bytes(const void *bytes, size_t length)
-{
-    FILE *file = fopen(path, "wb");
-
-    ck_assert_ptr_nonnull(file);
-    ck_assert_uint_eq(fwrite(bytes, 1, length, file), length);
-    ck_assert_int_eq(fclose(file), 0);
-}
-
-static struct capture *open_file(void)
-{
-    char error[CAPTURE_ERROR_SIZE] = "";
-    struct capture *capture = NULL;
-
-    ck_assert_msg(pcap_file_open(&capture, path, 0, error) == 0, "%s", error);
-    return capture;
-}
 
 /* Builds pcapng files. */
 struct blocks {
@@ -193,9 +158,9 @@ START_TEST(pcapng_interfaces)
     put_interface(&out, 0, 0, "", -1, 0);
     put_packet(&out, 0, 3, "other", 5);
     put_packet(&out, 1, 1, "order", 5);
-    write_bytes(out.bytes, out.length);
+    capture_rig_write(out.bytes, out.length);
 
-    struct capture *capture = open_file();
+    struct capture *capture = capture_rig_open();
 
     while ((end = capture_receive(capture, batch, 64, 0)) > 0) {
         for (int i = 0; i < end; i++, count++) {
@@ -220,8 +185,8 @@ START_TEST(pcapng_interfaces)
     for (size_t length = 28; length < out.length; length++) {
         int seen = 0;
 
-        write_bytes(out.bytes, length);
-        capture = open_file();
+        capture_rig_write(out.bytes, length);
+        capture = capture_rig_open();
         while ((end = capture_receive(capture, batch, 64, 0)) > 0)
             seen += end;
         ck_assert(end == -EBADMSG || end == -ENODATA);
@@ -266,9 +231,9 @@ START_TEST(pcapng_with_errors)
     length = out.length;
     out.length = pcapng_errors[_i].at;
     put(&out, 4, pcapng_errors[_i].value);
-    write_bytes(out.bytes, length);
+    capture_rig_write(out.bytes, length);
 
-    struct capture *capture = open_file();
+    struct capture *capture = capture_rig_open();
 
     result = capture_receive(capture, batch, 4, 0);
     if (pcapng_errors[_i].error) {
@@ -286,7 +251,7 @@ static Suite *make_suite(void)
     Suite *suite = suite_create("capture_pcapng");
     TCase *files = tcase_create("files");
 
-    tcase_add_checked_fixture(files, make_directory, remove_directory);
+    tcase_add_checked_fixture(files, capture_rig_setup, capture_rig_teardown);
     tcase_add_loop_test(files, pcapng_interfaces, 0, 2);
     tcase_add_loop_test(files, pcapng_with_errors, 0, COUNT(pcapng_errors));
     suite_add_tcase(suite, files);
